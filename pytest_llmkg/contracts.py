@@ -1,0 +1,189 @@
+"""What others may add: tasks and connectors, and the graph engine that tasks may use.
+
+A task is data plus plain functions; a connector is an id plus one method. Nothing here is meant to be inherited from
+except the two protocols, which describe a shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pytest_llmkg.plain import Json
+from pytest_llmkg.records import (
+    Answer,
+    Case,
+    Evaluation,
+    Feedback,
+    Message,
+    ModelSpec,
+    Prompt,
+    TaskInfo,
+    Turn,
+)
+
+__all__ = [
+    "AskRequest",
+    "Connector",
+    "ConnectorFactory",
+    "FieldType",
+    "GraphText",
+    "KgEngine",
+    "QueryResult",
+    "QueryVerdict",
+    "RdfVerdict",
+    "Task",
+    "Term",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An RDF term: ``kind`` iri, bnode or literal; ``value`` is the IRI, the label or the lexical form."""
+
+    kind: Literal["iri", "bnode", "literal"]
+    value: str
+    datatype: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphText:
+    """An RDF graph as text in a serialization format (``turtle``, ``json-ld``, ``nt``, ``xml``)."""
+
+    text: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class RdfVerdict:
+    """Whether a text is RDF: ``error`` is the parser's message or None; ``triples`` its N-Triples lines, if it is."""
+
+    error: str | None
+    triples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVerdict:
+    """Whether a text is a SPARQL query by grammar.
+
+    Attributes:
+        error: the parser's message, None if it parses.
+        form: ``SELECT``, ``ASK``, ``CONSTRUCT`` or ``DESCRIBE``; None if it does not parse.
+        names: the IRIs of the query's body in order of first use, prefixed names as written (``foaf:name``), others
+            in angle brackets, ``a`` as ``rdf:type``.
+    """
+
+    error: str | None
+    form: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What executing a query gave.
+
+    Attributes:
+        error: the engine's message, or that a limit was hit; None if the query ran to its end.
+        variables: the projected variables without question mark, in order.
+        rows: one tuple a solution, a term or None (unbound) for each variable, in the engine's order.
+        boolean: the answer of an ASK query, else None.
+        timed_out: True when ``error`` is the time limit.
+    """
+
+    error: str | None
+    variables: tuple[str, ...] = ()
+    rows: tuple[tuple[Term | None, ...], ...] = ()
+    boolean: bool | None = None
+    timed_out: bool = False
+
+
+class KgEngine(Protocol):
+    """Parses and queries text that nobody vouches for, inside limits. Implemented by `pytest_llmkg.kg.Sandbox`."""
+
+    def check_rdf(self, graph: GraphText) -> RdfVerdict:
+        """Parses ``graph``; a text that is no RDF is a verdict, not an exception."""
+        ...
+
+    def check_query(self, query: str) -> QueryVerdict:
+        """Parses ``query`` by the SPARQL 1.1 grammar; prefixes need not be declared."""
+        ...
+
+    def run_query(self, graph: GraphText, query: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Runs ``query`` on ``graph`` with ``prefixes`` declared before it."""
+        ...
+
+
+FieldType = Literal["text", "texts", "integer", "mapping"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A kind of question with its scoring.
+
+    Attributes:
+        info: name, version, headline score, turn limit.
+        fields: the fields that every case must have, with their types; optional ones end with ``?``.
+        prompt: the first prompt of a case.
+        evaluate: the verdict on an answer; must not raise for anything that an answer can hold.
+        feedback: the hint after a turn, None when the dialogue is finished; not asked after the last allowed turn.
+        generate: makes a case's fields from an entry of parameters and the run's seed; None for curated cases.
+    """
+
+    info: TaskInfo
+    fields: Mapping[str, FieldType]
+    prompt: Callable[[Case, KgEngine], Prompt]
+    evaluate: Callable[[Case, Answer, KgEngine], Evaluation]
+    feedback: Callable[[Case, Turn], Feedback | None]
+    generate: Callable[[Mapping[str, Json], int], Mapping[str, Json]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """One call to a model.
+
+    Attributes:
+        messages: the whole dialogue so far, ending with a user message.
+        case_key: ``label/id`` of the case, for connectors that look recorded answers up; says nothing of the reference.
+        iteration: which time the case is asked, from 1.
+        timeout: seconds after which the caller gives up.
+    """
+
+    messages: tuple[Message, ...]
+    case_key: str = ""
+    iteration: int = 1
+    timeout: float = 120.0
+
+
+class Connector(Protocol):
+    """Anything that answers messages. One instance serves a whole session, on one event loop."""
+
+    async def ask(self, request: AskRequest) -> Answer:
+        """The answer to the last message.
+
+        Raises:
+            ConnectorError: no answer could be had; the text is one sentence that names the endpoint and the cause.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Frees what the connector holds; called once, when the session ends."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorFactory:
+    """Makes the connector of a model whose ``--models`` entry begins with ``scheme``.
+
+    Attributes:
+        scheme: e.g. ``replay`` for ``replay:FILE``; also the whole entry of a model without argument, e.g. ``symbolic``.
+        summary: one sentence, shown by ``llmkg models``.
+        make: builds the connector; cheap, imports nothing heavy, opens nothing.
+        check: complains with a `UserError` about a spec that can never work (a missing file), before anything runs.
+    """
+
+    scheme: str
+    summary: str
+    make: Callable[[ModelSpec], Connector]
+    check: Callable[[ModelSpec], None] = field(default=lambda _spec: None)

@@ -97,8 +97,8 @@ class Evaluation:
     """The verdict on one answer.
 
     Attributes:
-        outcome: ``scored``; ``unparsable`` when no candidate could be read from the answer, which then has the worst
-            score by rule; ``no_answer`` when the answer is empty.
+        outcome: ``scored``; ``unparsable`` when the answer holds nothing that can be read as asked for (it has the low
+            score that the task's rule gives it); ``no_answer`` when the answer is empty.
         score_sets: one for each set of rules, the published rules first.
         info: observations that are no scores (error messages, counts), by their published names.
     """

@@ -1,0 +1,1 @@
+"""Metric families, one file each; plain functions of plain values."""

@@ -1,0 +1,149 @@
+"""RdfSyntaxFixList: repair the syntax of an RDF document, with up to two hints.
+
+Rules as published with LLM-KG-Bench 3 (task version 0.3-testing); they reproduce 27,129 of 27,129 recorded values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.contracts import GraphText, KgEngine, Task
+from pytest_llmkg.errors import RecordError
+from pytest_llmkg.extraction import fenced_blocks
+from pytest_llmkg.kg.formats import format_named
+from pytest_llmkg.metrics.similarity import diff_ratio, similarity_gain, unified_diff
+from pytest_llmkg.metrics.triples import match_triples
+from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Number, Outcome, Prompt, ScoreSet, TaskInfo, Turn
+from pytest_llmkg.signature import build_signature
+
+if TYPE_CHECKING:
+    from pytest_llmkg.plain import Json
+
+__all__ = ["TASK"]
+
+INFO = TaskInfo(
+    name="RdfSyntaxFixList",
+    version="1.0",
+    family="RDF",
+    summary="Repairs the syntax of an RDF document without changing its facts or its layout.",
+    headline="max_combined",
+    max_turns=3,
+    aggregated=(
+        "brevity",
+        "strSimilarity",
+        "parsableSyntax",
+        "combined",
+        "contentPrecision",
+        "contentRecall",
+        "contentF1",
+    ),
+)
+
+_PROMPT = """\
+This {title} document does not parse. Repair it: correct every syntax error, change as few characters as you can, and \
+leave layout, order and names as they are.
+
+```{fence}
+{broken}
+```
+
+The parser says:
+{error}
+
+{form}"""
+
+_FORM = (
+    "Reply with the whole repaired document in exactly one fenced code block (a line of three backticks before and "
+    "after it) and write nothing outside that block."
+)
+_HINTS = {
+    "syntax": "Your document still does not parse. The parser says:\n{error}\n\n{form}",
+    "content": "Your document parses, but it does not state the facts that the broken document meant to state. {form}",
+    "format": "The facts are right, but you changed more of the text than the repair needs. {form}",
+}
+
+
+def prompt(case: Case, kg: KgEngine) -> Prompt:
+    """Shows the broken document with the parser's message."""
+    form = format_named(case.text("format"))
+    broken = case.text("broken")
+    error = kg.check_rdf(GraphText(broken, form.name)).error
+    if error is None:
+        raise RecordError(f"case {case.label}/{case.id}: the field 'broken' parses; there is nothing to repair")
+    return Prompt.user(
+        _PROMPT.format(title=form.title, fence=form.fence, broken=broken.rstrip("\n"), error=error, form=_FORM)
+    )
+
+
+def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
+    """Scores the first code block (the whole answer if it has none) by syntax, facts and likeness."""
+    blocks = fenced_blocks(answer.text)
+    document = blocks[0].content if blocks else answer.text.strip()
+    reference, broken, form = case.text("reference"), case.text("broken"), case.text("format")
+    question_ratio, answer_ratio = diff_ratio(broken, reference), diff_ratio(document, reference)
+    verdict = kg.check_rdf(GraphText(document, form))
+    block_length = len(blocks[0].text) if blocks else 0
+    info: dict[str, Json] = {
+        "taskUid": case.id,
+        "codeBlockCount": len(blocks),
+        "rdfString": document,
+        "rdfStringLenDiff": len(document) - len(reference),
+        "rdfStringDiff": unified_diff(reference, document),
+        "brevityLenDiff": len(answer.text.strip()) - block_length,
+        "diffRatioQuestion": question_ratio,
+        "diffRatioRaw": answer_ratio,
+        "syntaxError": verdict.error,
+    }
+    if not answer.text.strip():
+        return _evaluation("no_answer", {"brevity": 0.0, "strSimilarity": 0.0, "parsableSyntax": 0, "combined": 0.0}, info)
+    similarity = similarity_gain(answer_ratio, question_ratio)
+    values: dict[str, Number] = {
+        "brevity": block_length / len(answer.text.strip()),
+        "strSimilarity": similarity,
+        "parsableSyntax": 0 if verdict.error else 1,
+    }
+    if verdict.error is not None:
+        return _evaluation("unparsable", values | {"combined": 0.1 * similarity}, info)
+    content = match_triples(verdict.triples, _reference_triples(case, reference, form, kg))
+    values |= {
+        "combined": 0.1 * similarity + 0.2 * 1 + 0.7 * content.f1,
+        "contentPrecision": content.precision,
+        "contentRecall": content.recall,
+        "contentF1": content.f1,
+    }
+    return _evaluation("scored", values, info)
+
+
+def feedback(_case: Case, turn: Turn) -> Feedback | None:
+    """The first hint that applies: syntax, then facts, then layout; None when the repair is perfect."""
+    scores = turn.evaluation.scores()
+    if not scores["parsableSyntax"]:
+        kind = "syntax"
+    elif scores["contentF1"] < 1:
+        kind = "content"
+    elif scores["strSimilarity"] < 1:
+        kind = "format"
+    else:
+        return None
+    error = turn.evaluation.info.get("syntaxError") or "the answer is empty"
+    return Feedback(kind, _HINTS[kind].format(error=error, form=_FORM))
+
+
+def _reference_triples(case: Case, reference: str, form: str, kg: KgEngine) -> tuple[str, ...]:
+    verdict = kg.check_rdf(GraphText(reference, form))
+    if verdict.error is not None:
+        raise RecordError(f"case {case.label}/{case.id}: the field 'reference' does not parse: {verdict.error}")
+    return verdict.triples
+
+
+def _evaluation(outcome: Outcome, values: dict[str, Number], info: dict[str, Json]) -> Evaluation:
+    return Evaluation(outcome, (ScoreSet(build_signature(INFO, "published", ("rdflib",)), values),), info)
+
+
+TASK = Task(
+    info=INFO,
+    fields={"format": "text", "broken": "text", "reference": "text", "note?": "text"},
+    prompt=prompt,
+    evaluate=evaluate,
+    feedback=feedback,
+)

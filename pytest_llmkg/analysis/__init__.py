@@ -1,0 +1,1 @@
+"""Numbers over transcripts: scores of a dialogue, means over dialogues. Never reads a file."""

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_llmkg.analysis.dialogue import dialogue_scores, headline, layout_of_turns, published_scores
-from pytest_llmkg.records import Number
 from tests import strategies
 from tests.builders import DIALOGUE, FLAT, make_transcript, make_turn
+
+if TYPE_CHECKING:
+    from pytest_llmkg.records import Number
 
 
 def test_one_turn_task_has_its_scores_as_they_are() -> None:

@@ -1,4 +1,4 @@
-"""The aggregates against recorded runs of LLM-KG-Bench 3, which are read in memory and never become part of this project."""
+"""The aggregates against recorded runs of LLM-KG-Bench 3, read in memory and no part of this project."""
 
 from __future__ import annotations
 

@@ -1,0 +1,115 @@
+"""Whether a text is a SPARQL query, what it names, whether it reaches outside. Runs inside the worker."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.contracts import QueryVerdict
+from pytest_llmkg.kg.sparql_text import body_tokens, expand_escapes, tokens
+from pytest_llmkg.kg.terms import RDF_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["check_query", "message_of", "refusal"]
+
+_FORMS = {
+    "SelectQuery": "SELECT",
+    "AskQuery": "ASK",
+    "ConstructQuery": "CONSTRUCT",
+    "DescribeQuery": "DESCRIBE",
+}
+_OUTSIDE = re.compile(r"service|from", re.IGNORECASE)
+_REACHING = {"ServiceGraphPattern": "SERVICE", "DatasetClause": "FROM"}
+_UPDATES = frozenset(
+    {"load", "insert", "delete", "clear", "drop", "create", "add", "copy", "move", "with", "modify"}
+)
+
+
+def message_of(error: BaseException) -> str:
+    """The text of ``error``, never empty: its type's name stands in for a missing text."""
+    if isinstance(error, MemoryError):
+        return "the parser ran out of memory"
+    return str(error) or type(error).__name__
+
+
+def check_query(query: str) -> QueryVerdict:
+    """Parses ``query`` with rdflib by grammar alone; the message is the text of rdflib's exception.
+
+    The names are read from the query's body in text order: the prologue is left out, ``a`` counts as
+    ``rdf:type``, and IRIs in filters, VALUES, function names and datatypes count (LLM-KG-Bench 3,
+    ``sparqlIris``).
+    """
+    from rdflib.plugins.sparql.parser import parseQuery
+
+    try:
+        tree = parseQuery(query)
+        iris = {str(iri) for iri in _iris(tree)}
+        names = tuple(dict.fromkeys(_names(expand_escapes(query), iris)))
+        return QueryVerdict(None, _FORMS.get(tree[1].name), names)
+    except Exception as error:  # noqa: BLE001  (recorded: whatever a text makes the parser raise is its verdict)
+        return QueryVerdict(message_of(error))
+
+
+def _names(query: str, iris: set[str]) -> Iterator[str]:
+    for token in body_tokens(query, iris):
+        if token.kind in {"iri", "pname"}:
+            yield token.text
+        elif token.kind == "word" and token.text == "a" and RDF_TYPE in iris:
+            yield "rdf:type"
+
+
+def _iris(tree: object) -> Iterator[str]:
+    from rdflib import URIRef
+
+    return (str(part) for part in _parts(tree) if isinstance(part, URIRef))
+
+
+def _parts(tree: object) -> Iterator[object]:
+    """Every node of a parse tree, without recursion: a query may be nested deeper than Python's stack."""
+    from pyparsing import ParseResults
+
+    todo = [tree]
+    while todo:
+        part = todo.pop()
+        yield part
+        if isinstance(part, dict):
+            todo.extend(part.values())
+        elif isinstance(part, list | tuple | set | frozenset | ParseResults):
+            todo.extend(part)
+
+
+def refusal(query: str) -> str | None:
+    """Why ``query`` must not be run, None if it may: it would reach outside the graph that it was given.
+
+    A parser and a token scan must both find it clean. They read ``<`` differently in hostile texts, so a
+    query that holds one of the words and that the parser does not accept is refused, too.
+    """
+    text = expand_escapes(query)
+    first = next((t.text for t in body_tokens(text) if t.kind == "word"), "")
+    if first.lower() in _UPDATES:
+        return f"the update {first.upper()} is not allowed; only SELECT, ASK, CONSTRUCT and DESCRIBE are"
+    if not _OUTSIDE.search(text) and not _OUTSIDE.search(query):
+        return None
+    # An engine may read "trueSERVICE" as two words, and no other SPARQL word contains one of these.
+    words = " ".join(t.text.upper() for t in tokens(text) if t.kind == "word")
+    reached = _reached(query)
+    for word in ("SERVICE", "FROM"):
+        if word in words or (reached and word in reached):
+            return f"{word} is not allowed; a query runs on the given graph alone"
+    if reached is None:
+        return "a query that does not parse and holds the word SERVICE or FROM is not allowed"
+    return None
+
+
+def _reached(query: str) -> set[str] | None:
+    """The words of the parse tree that reach outside; None if the parser does not accept ``query``."""
+    from rdflib.plugins.sparql.parser import parseQuery
+    from rdflib.plugins.sparql.parserutils import CompValue
+
+    try:
+        tree = parseQuery(query)
+    except Exception:  # noqa: BLE001  (recorded: the caller refuses a text that does not parse)
+        return None
+    return {_REACHING[p.name] for p in _parts(tree) if isinstance(p, CompValue) and p.name in _REACHING}

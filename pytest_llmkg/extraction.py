@@ -25,7 +25,8 @@ class FencedBlock:
 def fenced_blocks(text: str) -> tuple[FencedBlock, ...]:
     """All closed fenced code blocks of ``text``, in order. An unclosed block is none."""
     return tuple(
-        FencedBlock(m["tag"].strip(), m["content"].strip(), m.group()) for m in _FENCE.finditer(text.replace("\r\n", "\n"))
+        FencedBlock(m["tag"].strip(), m["content"].strip(), m.group())
+        for m in _FENCE.finditer(text.replace("\r\n", "\n"))
     )
 
 

@@ -17,16 +17,14 @@ from pytest_llmkg.errors import RecordError
 
 __all__ = ["Json", "clean_text", "from_plain", "to_plain"]
 
-Json = Union[None, bool, int, float, str, "list[Json]", "dict[str, Json]"]  # noqa: UP007  (recursive alias)
+Json = Union[None, bool, int, float, str, "list[Json]", "dict[str, Json]"]  # recursive, so not written with |
 
 R = TypeVar("R")
 
 
 def clean_text(text: str) -> str:
     """``text`` as an exact ``str`` without lone surrogates; each becomes U+FFFD, so that it can be written as UTF-8."""
-    return (
-        "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text) if _has_surrogate(text) else str(text)
-    )
+    return "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text) if _has_surrogate(text) else str(text)
 
 
 def _has_surrogate(text: str) -> bool:
@@ -92,27 +90,35 @@ def from_plain(record: type[R], data: object, place: str = "$") -> R:
 
 def _decode(hint: Any, data: object, place: str) -> Any:
     origin = get_origin(hint)
-    if hint is Json or hint is Any or hint == Json:
+    if hint == Json:
         return data
     if dataclasses.is_dataclass(hint):
         return from_plain(typing.cast("type[Any]", hint), data, place)
     if origin in (Union, types.UnionType):
         return _decode_union(hint, data, place)
     if origin is Literal:
-        if data in get_args(hint):
-            return data
-        raise RecordError(f"{place}: expected one of {', '.join(map(str, get_args(hint)))}, found {data!r}")
-    if origin is tuple:
-        if isinstance(data, list):
-            return tuple(_decode(get_args(hint)[0], v, f"{place}[{i}]") for i, v in enumerate(data))
-        raise RecordError(f"{place}: expected a list, found {_type_name(data)}")
-    if origin is not None and issubclass(origin, Mapping):
-        if isinstance(data, dict):
-            return {k: _decode(get_args(hint)[1], v, f"{place}.{k}") for k, v in data.items()}
-        raise RecordError(f"{place}: expected an object, found {_type_name(data)}")
+        return _decode_literal(hint, data, place)
+    if origin is not None:
+        return _decode_container(origin, get_args(hint), data, place)
     if type(data) is hint or (hint is float and type(data) is int):
         return data
     raise RecordError(f"{place}: expected {hint.__name__}, found {_type_name(data)}")
+
+
+def _decode_literal(hint: Any, data: object, place: str) -> Any:
+    if data in get_args(hint):
+        return data
+    raise RecordError(f"{place}: expected one of {', '.join(map(str, get_args(hint)))}, found {data!r}")
+
+
+def _decode_container(origin: type[Any], arguments: tuple[Any, ...], data: object, place: str) -> Any:
+    if origin is tuple:
+        if isinstance(data, list):
+            return tuple(_decode(arguments[0], v, f"{place}[{i}]") for i, v in enumerate(data))
+        raise RecordError(f"{place}: expected a list, found {_type_name(data)}")
+    if isinstance(data, dict):
+        return {k: _decode(arguments[1], v, f"{place}.{k}") for k, v in data.items()}
+    raise RecordError(f"{place}: expected an object, found {_type_name(data)}")
 
 
 def _decode_union(hint: Any, data: object, place: str) -> Any:
@@ -123,9 +129,7 @@ def _decode_union(hint: Any, data: object, place: str) -> Any:
         return _decode(choices[0], data, place)
     if type(data) in choices:
         return data
-    raise RecordError(
-        f"{place}: expected {' or '.join(h.__name__ for h in choices)}, found {_type_name(data)}"
-    )
+    raise RecordError(f"{place}: expected {' or '.join(h.__name__ for h in choices)}, found {_type_name(data)}")
 
 
 def _type_name(data: object) -> str:

@@ -150,9 +150,7 @@ class Case:
         """The field ``name``, which must be a string."""
         value = self.data.get(name)
         if not isinstance(value, str):
-            raise RecordError(
-                f"case {self.label}/{self.id}: field {name!r} must be a text, found {value!r:.60}"
-            )
+            raise RecordError(f"case {self.label}/{self.id}: field {name!r} must be a text, found {value!r:.60}")
         return value
 
     def integer(self, name: str) -> int:
@@ -197,6 +195,7 @@ class Transcript:
         started: UTC, ISO 8601 with seconds.
         seconds: wall time of the whole dialogue.
         error: one sentence when the dialogue broke off, else None.
+        unevaluated: the answer that came but could not be evaluated, so that no paid answer is lost.
     """
 
     case: str
@@ -208,6 +207,7 @@ class Transcript:
     started: str
     seconds: float
     error: str | None = None
+    unevaluated: Answer | None = None
 
     @property
     def outcome(self) -> str:

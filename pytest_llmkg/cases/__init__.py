@@ -1,0 +1,1 @@
+"""Case files and generators: where cases come from."""

@@ -23,9 +23,20 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _INTEGERS = frozenset(
     _XSD + name
     for name in (
-        "byte int integer long negativeInteger nonNegativeInteger nonPositiveInteger positiveInteger short "
-        "unsignedByte unsignedInt unsignedLong unsignedShort"
-    ).split()
+        "byte",
+        "int",
+        "integer",
+        "long",
+        "negativeInteger",
+        "nonNegativeInteger",
+        "nonPositiveInteger",
+        "positiveInteger",
+        "short",
+        "unsignedByte",
+        "unsignedInt",
+        "unsignedLong",
+        "unsignedShort",
+    )
 )
 _FLOATS = frozenset({_XSD + "double", _XSD + "float"})
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 __all__ = ["SetMatch", "harmonic_mean", "match_sets"]
 

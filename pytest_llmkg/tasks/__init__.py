@@ -9,8 +9,11 @@ import importlib
 import pkgutil
 from importlib import metadata
 
-from pytest_llmkg.contracts import Task
 from pytest_llmkg.registry import Registry
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_llmkg.contracts import Task
 
 __all__ = ["discover_tasks"]
 

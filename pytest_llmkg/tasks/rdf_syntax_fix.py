@@ -13,7 +13,18 @@ from pytest_llmkg.extraction import fenced_blocks
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.metrics.similarity import diff_ratio, similarity_gain, unified_diff
 from pytest_llmkg.metrics.triples import match_triples
-from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Number, Outcome, Prompt, ScoreSet, TaskInfo, Turn
+from pytest_llmkg.records import (
+    Answer,
+    Case,
+    Evaluation,
+    Feedback,
+    Number,
+    Outcome,
+    Prompt,
+    ScoreSet,
+    TaskInfo,
+    Turn,
+)
 from pytest_llmkg.signature import build_signature
 
 if TYPE_CHECKING:
@@ -95,7 +106,9 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
         "syntaxError": verdict.error,
     }
     if not answer.text.strip():
-        return _evaluation("no_answer", {"brevity": 0.0, "strSimilarity": 0.0, "parsableSyntax": 0, "combined": 0.0}, info)
+        return _evaluation(
+            "no_answer", {"brevity": 0.0, "strSimilarity": 0.0, "parsableSyntax": 0, "combined": 0.0}, info
+        )
     similarity = similarity_gain(answer_ratio, question_ratio)
     values: dict[str, Number] = {
         "brevity": block_length / len(answer.text.strip()),

@@ -14,7 +14,18 @@ from pytest_llmkg.extraction import find_query
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.metrics.results import answer_set, match_names, match_result, shown_answer_set
 from pytest_llmkg.metrics.similarity import unified_diff
-from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Number, Outcome, Prompt, ScoreSet, TaskInfo, Turn
+from pytest_llmkg.records import (
+    Answer,
+    Case,
+    Evaluation,
+    Feedback,
+    Number,
+    Outcome,
+    Prompt,
+    ScoreSet,
+    TaskInfo,
+    Turn,
+)
 from pytest_llmkg.signature import build_signature
 
 if TYPE_CHECKING:

@@ -1,0 +1,3 @@
+"""Tests of this package drive pytest itself."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,176 @@
+"""Case files (TOML) to cases; every complaint names file, entry and field."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_llmkg.contracts import FieldType, Task
+from pytest_llmkg.errors import CaseFileError, RecordError, UnknownNameError
+from pytest_llmkg.plain import Json, to_plain
+from pytest_llmkg.records import Case
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_llmkg.registry import Registry
+
+__all__ = ["SCHEMA", "load_case_files"]
+
+SCHEMA = 1
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_TOP_LEVEL = {"schema", "task", "defaults", "variant", "case"}
+_LARGEST_FILE = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _CaseFile:
+    path: Path
+    graphs: Path
+    task: Task
+    defaults: Mapping[str, Json]
+    variants: Sequence[Mapping[str, Json]]
+    cases: Sequence[Mapping[str, Json]]
+
+
+def load_case_files(paths: Iterable[Path], graphs: Path, tasks: Registry[Task], seed: int) -> tuple[Case, ...]:
+    """All cases of ``paths``, in the order of files, then variants, then entries.
+
+    Args:
+        paths: case files, or folders whose ``*.toml`` files are taken in order of name.
+        graphs: folder in which ``{ file = "..." }`` is looked up, after the folder of the case file itself.
+        tasks: the known tasks.
+        seed: of generated cases.
+
+    Raises:
+        CaseFileError: a file, entry or field is wrong; the text says which and what was expected.
+    """
+    cases: dict[tuple[str, str], Case] = {}
+    for path in _expand(paths):
+        for case in _cases_of(_read(path, graphs, tasks), seed):
+            key = (case.label, case.id)
+            if key in cases:
+                raise CaseFileError(
+                    f"{path}: case {case.id!r} of {case.label} exists already; ids must be unique in a label"
+                )
+            cases[key] = case
+    return tuple(cases.values())
+
+
+def _expand(paths: Iterable[Path]) -> Iterable[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.glob("*.toml"))
+        else:
+            yield path
+
+
+def _read(path: Path, graphs: Path, tasks: Registry[Task]) -> _CaseFile:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise CaseFileError(f"{path}: larger than {_LARGEST_FILE // 2**20} MiB; split the case file")
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CaseFileError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CaseFileError(f"{path}: not a TOML file: {error}") from error
+    if data.get("schema") != SCHEMA:
+        raise CaseFileError(f"{path}: field 'schema' must be {SCHEMA}, found {data.get('schema')!r}")
+    for key in data.keys() - _TOP_LEVEL:
+        raise CaseFileError(f"{path}: unknown field {key!r}; a case file has {', '.join(sorted(_TOP_LEVEL))}")
+    try:
+        task = tasks.get(str(data.get("task")))
+    except UnknownNameError as error:
+        raise CaseFileError(f"{path}: field 'task': {error}") from error
+    defaults = data.get("defaults", {})
+    if not isinstance(defaults, dict):
+        raise CaseFileError(f"{path}: field 'defaults' must be a table")
+    return _CaseFile(path, graphs, task, defaults, _tables(path, data, "variant"), _tables(path, data, "case"))
+
+
+def _tables(path: Path, data: Mapping[str, object], name: str) -> list[Mapping[str, Json]]:
+    tables = data.get(name)
+    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
+        raise CaseFileError(f"{path}: at least one [[{name}]] is needed")
+    return tables
+
+
+def _cases_of(file: _CaseFile, seed: int) -> Iterable[Case]:
+    for number, entry in enumerate(file.cases, 1):
+        identifier = entry.get("id")
+        if not isinstance(identifier, str) or not _SLUG.fullmatch(identifier):
+            raise CaseFileError(
+                f"{file.path}: case {number}: field 'id' must be of a-z, 0-9 and single hyphens, found {identifier!r}"
+            )
+    labels = [variant.get("label") for variant in file.variants]
+    for variant in file.variants:
+        label = variant.get("label")
+        if not isinstance(label, str) or not label:
+            raise CaseFileError(f"{file.path}: every [[variant]] needs the field 'label', found {label!r}")
+        for entry in file.cases:
+            chosen = entry.get("variants", labels)
+            unknown = [name for name in chosen if name not in labels] if isinstance(chosen, list) else [chosen]
+            if unknown:
+                raise CaseFileError(f"{file.path}: case {entry['id']!r}: field 'variants': no variant {unknown[0]!r}")
+            if isinstance(chosen, list) and label in chosen:
+                yield _case(file, label, {**file.defaults, **variant, **entry}, seed)
+
+
+def _case(file: _CaseFile, label: str, fields: Mapping[str, Json], seed: int) -> Case:
+    place = f"{file.path}: case {fields['id']!r} ({label})"
+    data = {
+        name: _resolve(value, file, f"{place}: field {name!r}")
+        for name, value in fields.items()
+        if name not in {"id", "label", "variants"}
+    }
+    _check_fields(file.task, data, place)
+    try:
+        if file.task.generate is not None:
+            data = dict(file.task.generate(data, seed))
+        return Case(str(fields["id"]), file.task.info.name, label, {k: to_plain(v) for k, v in data.items()})
+    except (CaseFileError, RecordError, UnknownNameError) as error:
+        raise CaseFileError(f"{place}: {error}") from error
+
+
+def _resolve(value: Json, file: _CaseFile, place: str) -> Json:
+    if not (isinstance(value, dict) and value.keys() == {"file"}):
+        return value
+    name = value["file"]
+    for folder in (file.path.parent, file.graphs):
+        path = folder / str(name)
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise CaseFileError(f"{place}: no file {name!r} in {file.path.parent} or {file.graphs}")
+
+
+def _check_fields(task: Task, data: Mapping[str, Json], place: str) -> None:
+    known = {name.rstrip("?"): (kind, name.endswith("?")) for name, kind in task.fields.items()}
+    for name in data.keys() - known:
+        raise CaseFileError(f"{place}: unknown field {name!r}; {task.info.name} has {', '.join(known)}")
+    for name, (kind, optional) in known.items():
+        if name not in data:
+            if optional:
+                continue
+            raise CaseFileError(f"{place}: field {name!r} is missing")
+        if not _FITS[kind](data[name]):
+            raise CaseFileError(f"{place}: field {name!r} must be {_WORDS[kind]}, found {data[name]!r:.60}")
+
+
+def _strings(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+_FITS: Mapping[FieldType, Callable[[Json], bool]] = {
+    "text": lambda v: isinstance(v, str),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "texts": lambda v: isinstance(v, list) and _strings(v),
+    "mapping": lambda v: isinstance(v, dict) and _strings(v.values()),
+}
+_WORDS: Mapping[FieldType, str] = {
+    "text": "a text",
+    "integer": "a whole number",
+    "texts": "a list of texts",
+    "mapping": "a table of texts",
+}

@@ -1,0 +1,148 @@
+"""Command line and ini options, parsed once into frozen `Settings`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+__all__ = ["DEFAULT_SEED", "Settings", "add_options", "is_active", "parse_settings"]
+
+DEFAULT_SEED = 20261130
+_DEFAULT_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was asked for.
+
+    Attributes:
+        models: entries of ``--models``, in order.
+        tasks: globs of ``--tasks``; empty means all.
+        iterations: how often each case is asked.
+        seed: of generated cases.
+        case_files: further case files.
+        run_dir: where to write the run, None for a new folder under ``reports/runs``.
+        min_score: a test fails when its headline score is below; None for off.
+        timeout: seconds that one answer may take.
+        max_turns: upper limit of turns, None for each task's own.
+    """
+
+    models: tuple[str, ...]
+    tasks: tuple[str, ...] = ()
+    iterations: int = 1
+    seed: int = DEFAULT_SEED
+    case_files: tuple[Path, ...] = ()
+    run_dir: Path | None = None
+    min_score: float | None = None
+    timeout: float = _DEFAULT_TIMEOUT
+    max_turns: int | None = None
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Registers every option; all defaults are None, so that a given option can be told from an absent one."""
+    group = parser.getgroup("llmkg", "language models on knowledge graphs (pytest-llmkg)")
+    add = group.addoption
+    add(
+        "--models",
+        metavar="A,B",
+        help="models under test: aliases, litellm ids, symbolic, replay:FILE ... (default: symbolic)",
+    )
+    add(
+        "--tasks",
+        metavar="GLOB,..",
+        help="only tasks whose label or name matches, e.g. 'Text2Sparql*' (default: all)",
+    )
+    add("--iterations", metavar="N", type=_positive, help="ask every case N times (default: 1)")
+    add("--llmkg-seed", metavar="N", type=int, help=f"seed of generated cases (default: {DEFAULT_SEED})")
+    add(
+        "--llmkg-cases",
+        metavar="PATH",
+        action="append",
+        help="a further case file or folder of them (repeatable)",
+    )
+    add(
+        "--llmkg-run-dir",
+        metavar="DIR",
+        help="where this run is written (default: reports/runs/<UTC>-<models>)",
+    )
+    add(
+        "--llmkg-min-score",
+        metavar="X",
+        type=_score,
+        help="a test fails when its headline score is below X (default: off)",
+    )
+    add(
+        "--llmkg-timeout",
+        metavar="S",
+        type=_seconds,
+        help=f"seconds that one answer may take (default: {_DEFAULT_TIMEOUT:g})",
+    )
+    add(
+        "--llmkg-max-turns",
+        metavar="N",
+        type=_positive,
+        help="at most N turns in a dialogue (default: the task's own limit)",
+    )
+    parser.addini("llmkg_models", "models under test when --models is not given", type="args", default=["symbolic"])
+    parser.addini("llmkg_suites", "folders that hold benchmark tests", type="paths", default=[])
+    parser.addini("llmkg_cases", "further case files or folders of them", type="paths", default=[])
+
+
+def is_active(config: pytest.Config) -> bool:
+    """True when this session is about models: an option of ours is given or a benchmark folder is among the arguments."""
+    given = ("models", "tasks", "iterations", "llmkg_seed", "llmkg_cases", "llmkg_run_dir", "llmkg_min_score")
+    if any(config.getoption(name) is not None for name in given):
+        return True
+    base = config.invocation_params.dir
+    targets = [(base / str(arg).split("::")[0]).resolve() for arg in config.args]
+    suites = [Path(suite).resolve() for suite in config.getini("llmkg_suites")]
+    return any(target.is_relative_to(suite) for target in targets for suite in suites)
+
+
+def parse_settings(config: pytest.Config) -> Settings:
+    """The settings of this session: command line over ini over default."""
+    get = config.getoption
+    models = get("models")
+    base = config.invocation_params.dir
+    run_dir = get("llmkg_run_dir")
+    seed = get("llmkg_seed")
+    return Settings(
+        models=_split(models if models is not None else ",".join(config.getini("llmkg_models"))),
+        tasks=_split(get("tasks") or ""),
+        iterations=get("iterations") or 1,
+        seed=DEFAULT_SEED if seed is None else seed,
+        case_files=(*config.getini("llmkg_cases"), *(base / path for path in get("llmkg_cases") or ())),
+        run_dir=None if run_dir is None else base / run_dir,
+        min_score=get("llmkg_min_score"),
+        timeout=get("llmkg_timeout") or _DEFAULT_TIMEOUT,
+        max_turns=get("llmkg_max_turns"),
+    )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _checked(kind: Callable[[str], float], fits: Callable[[float], bool], wanted: str) -> Callable[[str], float]:
+    def convert(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not fits(value):
+            raise argparse.ArgumentTypeError(f"expected {wanted}, found {text!r}")
+        return value
+
+    return convert
+
+
+_positive = _checked(int, lambda v: v >= 1, "a whole number from 1")
+_score = _checked(float, lambda v: 0 <= v <= 1, "a number from 0 to 1")
+_seconds = _checked(float, lambda v: 0 < v <= 86_400, "a number of seconds, at most a day")

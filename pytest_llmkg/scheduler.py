@@ -1,0 +1,63 @@
+"""One event loop in one thread of its own, for all connectors of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+__all__ = ["LoopThread"]
+
+R = TypeVar("R")
+
+
+class LoopThread:
+    """Runs coroutines on one event loop from start to close.
+
+    A loop of its own keeps connections alive between tests, and asynchronous clients that were made on one loop never
+    meet another. The thread starts with the first coroutine.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        """Runs ``work`` on the loop and waits for its result; an exception of ``work`` is raised here.
+
+        When the wait is interrupted (Ctrl-C), ``work`` is cancelled before the interruption goes on.
+        """
+        future = asyncio.run_coroutine_threadsafe(work, self._running_loop())
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Stops the loop and its thread; may be called twice."""
+        if self._loop is None or self._thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._loop = self._thread = None
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="llmkg-loop", daemon=True)
+            self._thread.start()
+        return self._loop
+
+
+async def _cancel_others() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

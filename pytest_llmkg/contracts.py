@@ -177,7 +177,7 @@ class ConnectorFactory:
     """Makes the connector of a model whose ``--models`` entry begins with ``scheme``.
 
     Attributes:
-        scheme: e.g. ``replay`` for ``replay:FILE``; also the whole entry of a model without argument, e.g. ``symbolic``.
+        scheme: e.g. ``replay`` for ``replay:FILE``, or a whole entry without argument, e.g. ``symbolic``.
         summary: one sentence, shown by ``llmkg models``.
         make: builds the connector; cheap, imports nothing heavy, opens nothing.
         check: complains with a `UserError` about a spec that can never work (a missing file), before anything runs.

@@ -7,14 +7,11 @@ import dataclasses
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import AskRequest, Connector, KgEngine, Task
 from pytest_llmkg.errors import ConnectorError, LlmkgError
 from pytest_llmkg.plain import clean_text
-from pytest_llmkg.records import Answer, Message, Prompt, Transcript, Turn
-from pytest_llmkg.records import Case
-
+from pytest_llmkg.records import Answer, Case, Message, Prompt, Transcript, Turn
 
 __all__ = ["MAX_ANSWER_CHARACTERS", "Dialogue", "hold_dialogue"]
 

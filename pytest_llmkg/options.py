@@ -96,7 +96,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def is_active(config: pytest.Config) -> bool:
-    """True when this session is about models: an option of ours is given or a benchmark folder is among the arguments."""
+    """True when this session is about models: by one of our options or by a benchmark folder among the arguments."""
     given = ("models", "tasks", "iterations", "llmkg_seed", "llmkg_cases", "llmkg_run_dir", "llmkg_min_score")
     if any(config.getoption(name) is not None for name in given):
         return True

@@ -15,8 +15,8 @@ from pytest_llmkg import options
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.plain import to_plain
 from pytest_llmkg.records import Case, ModelSpec
-from pytest_llmkg.suite import Suite
 from pytest_llmkg.session import Report, Runner
+from pytest_llmkg.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -114,7 +114,7 @@ class BoundDialogue:
     iteration: int
 
     def hold(self) -> Transcript:
-        """Holds the dialogue, records it, and fails the test when it broke off or scored below ``--llmkg-min-score``."""
+        """Holds the dialogue and records it; fails the test when it broke off or scored below ``--llmkg-min-score``."""
         runner = _runner(self.item.config)
         transcript = runner.hold(self.case, self.model, self.iteration)
         self.item.stash.setdefault(_HELD, []).append((self.case, transcript))
@@ -129,7 +129,7 @@ class BoundDialogue:
 
 @pytest.fixture
 def dialogue(request: pytest.FixtureRequest, case: Case, model: ModelSpec, iteration: int) -> BoundDialogue:
-    """The dialogue of this test's case, model and iteration; ``dialogue.hold()`` holds it and returns its transcript."""
+    """The dialogue of this test's case, model and iteration; ``dialogue.hold()`` holds it."""
     return BoundDialogue(request.node, case, model, iteration)
 
 

@@ -122,7 +122,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One prompt with its answer and evaluation; ``feedback`` is the kind of the hint that followed, None at the end."""
+    """One prompt with its answer and evaluation; ``feedback`` is the kind of hint that followed, None at the end."""
 
     prompt: Prompt
     answer: Answer

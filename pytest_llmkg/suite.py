@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.files import load_case_files
 from pytest_llmkg.connectors import discover
@@ -15,11 +16,10 @@ from pytest_llmkg.options import Settings
 from pytest_llmkg.records import Case, ModelSpec
 from pytest_llmkg.registry import Registry, unknown_name
 from pytest_llmkg.tasks import discover_tasks
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 __all__ = ["PlannedTest", "Suite", "build_suite"]
 
@@ -90,7 +90,8 @@ def build_suite(
     Args:
         settings: what was asked for.
         root: folder of the user's own model tables.
-        tasks, connectors: further ones, from hooks.
+        tasks: further tasks, from hooks.
+        connectors: further connectors, from hooks.
 
     Raises:
         UserError: an unknown task, model or setting, a broken case file, a model that can never answer.

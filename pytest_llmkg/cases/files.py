@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import FieldType, Task
 from pytest_llmkg.errors import CaseFileError, RecordError, UnknownNameError
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_llmkg.registry import Registry

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import Term
 from pytest_llmkg.errors import CaseFileError
 from pytest_llmkg.kg.graphs import TripleOfTerms, serialise
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_llmkg.plain import Json
     from collections.abc import Mapping
+
+    from pytest_llmkg.plain import Json
 
 __all__ = ["FriendGraph", "friend_graph"]
 

@@ -21,7 +21,7 @@ class SetMatch:
 
 
 def harmonic_mean(precision: float, recall: float) -> float:
-    """F1 of ``precision`` and ``recall``; 0 when both are 0. The order of operations is the published one, to the bit."""
+    """F1 of ``precision`` and ``recall``; 0 when both are 0. Operations in the published order, to the bit."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.registry import Registry
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_llmkg.contracts import Task

@@ -5,6 +5,7 @@ Rules as published with LLM-KG-Bench 3 (task version 4.4).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.generators import FriendGraph, friend_graph
 from pytest_llmkg.contracts import KgEngine, Task
@@ -12,11 +13,11 @@ from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.metrics.mentions import match_mentions, room_for
 from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Number, Prompt, ScoreSet, TaskInfo, Turn
 from pytest_llmkg.signature import build_signature
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_llmkg.plain import Json
     from collections.abc import Mapping
+
+    from pytest_llmkg.plain import Json
 
 __all__ = ["TASK"]
 

@@ -1,0 +1,111 @@
+"""``llmkg tasks``, ``llmkg models`` and ``llmkg cases``: what there is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.cases.files import load_case_files
+from pytest_llmkg.commands import Command
+from pytest_llmkg.connectors import discover
+from pytest_llmkg.data_files import fixtures_root
+from pytest_llmkg.models import load_model_table, model_table_paths
+from pytest_llmkg.options import DEFAULT_SEED
+from pytest_llmkg.plain import to_plain
+from pytest_llmkg.tasks import discover_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_llmkg.plain import Json
+    from pytest_llmkg.records import Case
+
+__all__ = ["COMMANDS"]
+
+
+def _json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _case_arguments(parser: argparse.ArgumentParser) -> None:
+    _json_option(parser)
+    parser.add_argument(
+        "--llmkg-cases", metavar="PATH", action="append", type=Path, default=[], help="further case files"
+    )
+    parser.add_argument("--llmkg-seed", metavar="N", type=int, default=DEFAULT_SEED, help="seed of generated cases")
+
+
+def _cases(options: argparse.Namespace) -> tuple[Case, ...]:
+    data = fixtures_root()
+    return load_case_files(
+        (data / "cases", *options.llmkg_cases), data / "graphs", discover_tasks(), options.llmkg_seed
+    )
+
+
+def _tasks(options: argparse.Namespace) -> int:
+    cases = _cases(options)
+    rows: list[dict[str, Json]] = []
+    for task in discover_tasks():
+        labels = list(dict.fromkeys(case.label for case in cases if case.task == task.info.name))
+        rows.extend(
+            {
+                "label": label,
+                "task": task.info.name,
+                "version": task.info.version,
+                "family": task.info.family,
+                "headline": task.info.headline,
+                "max_turns": task.info.max_turns,
+                "cases": sum(case.label == label for case in cases),
+                "summary": task.info.summary,
+            }
+            for label in labels
+        )
+    _show(rows, ("label", "task", "cases", "headline", "max_turns", "summary"), as_json=options.json)
+    return 0
+
+
+def _models(options: argparse.Namespace) -> int:
+    rows: list[dict[str, Json]] = []
+    for alias, spec in load_model_table(model_table_paths(Path.cwd())).items():
+        plain = to_plain(spec)
+        rows.append({"alias": alias, **(plain if isinstance(plain, dict) else {})})
+    if not options.json:
+        rows.extend(
+            {"alias": factory.scheme, "connector": factory.scheme, "model": factory.summary} for factory in discover()
+        )
+    _show(rows, ("alias", "connector", "model", "family", "parameters", "context"), as_json=options.json)
+    return 0
+
+
+def _list_cases(options: argparse.Namespace) -> int:
+    plain = [to_plain(case) for case in _cases(options)]
+    rows = [case for case in plain if isinstance(case, dict)]
+    _show(rows, ("label", "id", "task"), as_json=options.json)
+    return 0
+
+
+def _show(rows: Sequence[dict[str, Json]], columns: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    cells = [
+        [_cell(row.get(column)) for column in columns] for row in [dict(zip(columns, columns, strict=True)), *rows]
+    ]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _cell(value: Json) -> str:
+    return "" if value is None else str(value)
+
+
+COMMANDS = (
+    Command(
+        "tasks", "Lists the task variants with their number of cases.", "llmkg tasks --json", _case_arguments, _tasks
+    ),
+    Command("models", "Lists the model aliases and the kinds of models.", "llmkg models", _json_option, _models),
+    Command("cases", "Lists the cases.", "llmkg cases --llmkg-cases my_cases.toml", _case_arguments, _list_cases),
+)

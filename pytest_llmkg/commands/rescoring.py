@@ -1,0 +1,187 @@
+"""``llmkg rescore``: recorded answers through the scoring rules again, without calling a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.analysis.dialogue import published_scores
+from pytest_llmkg.commands import Command
+from pytest_llmkg.errors import UserError
+from pytest_llmkg.interchange import RecordedDialogue, differences, read_records, recorded_dialogue, with_scores
+from pytest_llmkg.kg import Sandbox
+from pytest_llmkg.plain import Json, to_plain
+from pytest_llmkg.records import Transcript, Turn
+from pytest_llmkg.rescore import rescore_answers, rescore_transcript
+from pytest_llmkg.store import RunWriter, read_run
+from pytest_llmkg.tasks import discover_tasks
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_llmkg.contracts import KgEngine, Task
+    from pytest_llmkg.registry import Registry
+
+__all__ = ["COMMANDS"]
+
+_KINDS = ("scores", "info", "decisions")
+_SHOWN_DIFFERENCES = 20
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Agreement with the record: numbers of equal and of different values by task label and kind."""
+
+    dialogues: Counter[str] = field(default_factory=Counter)
+    equal: Counter[tuple[str, str]] = field(default_factory=Counter)
+    different: Counter[tuple[str, str]] = field(default_factory=Counter)
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    differences: list[str] = field(default_factory=list)
+
+    def add(self, label: str, place: str, kind: str, equal: int, different: list[str]) -> None:
+        """Counts the values of one kind (one of `_KINDS`) of one dialogue."""
+        self.equal[label, kind] += equal
+        self.different[label, kind] += len(different)
+        self.differences.extend(f"{place} {kind}{path}" for path in different)
+
+    def shown(self, kind: str, label: str | None = None) -> str:
+        """``equal/all`` of one kind, for one label or in total; ``-`` when nothing was compared."""
+        counts = [
+            sum(number for (of, what), number in counter.items() if what == kind and label in (None, of))
+            for counter in (self.equal, self.different)
+        ]
+        return f"{counts[0]}/{sum(counts)}" if any(counts) else "-"
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help="run file, or LLM-KG-Bench .json, .gz, .zip"
+    )
+    parser.add_argument("--out", type=Path, help="write the rescored file here (one FILE only)")
+    parser.add_argument(
+        "--rules", choices=["published"], default="published", help="scoring rules (default: published)"
+    )
+    parser.add_argument("--password", help="of an encrypted .zip; better: set LLMKG_PASSWORD")
+    parser.add_argument(
+        "--allow-unknown", action="store_true", help="exit status 0 although unknown tasks were skipped"
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.out and len(options.files) > 1:
+        raise UserError("--out takes one FILE at a time; run the command once for each file")
+    password = options.password or os.environ.get("LLMKG_PASSWORD")
+    tasks, tally, clock = discover_tasks(), _Tally(), time.monotonic()
+    with Sandbox() as kg:
+        for path in options.files:
+            if path.is_dir() or path.suffix == ".jsonl":
+                _rescore_run(path, options.out, tasks, kg, tally)
+            else:
+                _rescore_results(path, password, options.out, tasks, kg, tally)
+    _print(tally, time.monotonic() - clock)
+    return 1 if tally.skipped and not options.allow_unknown else 0
+
+
+def _rescore_results(
+    path: Path, password: str | None, out: Path | None, tasks: Registry[Task], kg: KgEngine, tally: _Tally
+) -> None:
+    rescored: list[Json] = []
+    for number, record in enumerate(read_records(path, password)):
+        dialogue = recorded_dialogue(record)
+        if dialogue.case is None:
+            tally.skipped[dialogue.label, dialogue.skipped or ""] += 1
+            rescored.append(record)
+            continue
+        task = tasks.get(dialogue.case.task)
+        turns = rescore_answers(task, dialogue.case, dialogue.answers, kg)
+        scores, info = _published(task, dialogue, turns)
+        place = f"{path.name} record {number} ({dialogue.label})"
+        tally.dialogues[dialogue.label] += 1
+        tally.add(dialogue.label, place, "scores", *differences(record["scores"], scores))
+        tally.add(dialogue.label, place, "info", *differences(record["info"], info))
+        tally.add(dialogue.label, place, "decisions", *_decisions(turns))
+        rescored.append(with_scores(record, scores, info))
+    if out is not None:
+        out.write_text(json.dumps(rescored, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def _published(
+    task: Task, dialogue: RecordedDialogue, turns: tuple[Turn, ...]
+) -> tuple[dict[str, Json], dict[str, Json]]:
+    """Scores and info in the layout of the result files."""
+    case = dialogue.case
+    if case is None:
+        raise UserError(f"{dialogue.label}: nothing to score")
+    transcript = Transcript(case.id, case.label, case.task, "recorded", 1, turns, "", 0.0)
+    scores = {key: to_plain(value) for key, value in published_scores(transcript, task.info).items()}
+    infos = [dict(turn.evaluation.info) for turn in turns]
+    if task.info.max_turns == 1:
+        return scores, infos[0]
+    numbered: dict[str, Json] = {str(number): info for number, info in enumerate(infos)}
+    return scores, {**numbered, "multiShotCount": len(infos), "last": infos[-1]}
+
+
+def _decisions(turns: tuple[Turn, ...]) -> tuple[int, list[str]]:
+    """Where the rules would have gone on or stopped otherwise than the record did."""
+    missed = []
+    for number, turn in enumerate(turns):
+        went_on = number + 1 < len(turns)
+        if went_on != (turn.feedback is not None):
+            missed.append(f".{number}={'another turn' if went_on else 'stop'}!={turn.feedback or 'stop'}")
+    return len(turns) - len(missed), missed
+
+
+def _rescore_run(path: Path, out: Path | None, tasks: Registry[Task], kg: KgEngine, tally: _Tally) -> None:
+    run = read_run(path)
+    rescored = []
+    for transcript in run.transcripts:
+        case = run.cases.get(f"{transcript.label}/{transcript.case}")
+        if case is None or transcript.task not in tasks:
+            tally.skipped[transcript.label, "its case or its task is not known"] += 1
+            rescored.append(transcript)
+            continue
+        task = tasks.get(transcript.task)
+        again = rescore_transcript(task, case, transcript, kg)
+        place = f"{path} {transcript.label}/{transcript.case} {transcript.model} r{transcript.iteration:02d}"
+        tally.dialogues[transcript.label] += 1
+        before, after = (to_plain(published_scores(t, task.info)) for t in (transcript, again))
+        tally.add(transcript.label, place, "scores", *differences(before, after))
+        rescored.append(again)
+    if out is not None:
+        with RunWriter(out) as writer:
+            writer.header(run.header)
+            for case in run.cases.values():
+                writer.case(case)
+            for transcript in rescored:
+                writer.transcript(transcript)
+
+
+def _print(tally: _Tally, seconds: float) -> None:
+    total = tally.dialogues.total()
+    print(f"{'task':45} {'dialogues':>9}" + "".join(f" {kind + ' equal':>16}" for kind in _KINDS))
+    for label, number in tally.dialogues.items():
+        print(f"{label:45} {number:9}" + "".join(f" {tally.shown(kind, label):>16}" for kind in _KINDS))
+    print(f"{'all':45} {total:9}" + "".join(f" {tally.shown(kind):>16}" for kind in _KINDS))
+    for line in tally.differences[:_SHOWN_DIFFERENCES]:
+        print(f"differs: {line}")
+    if len(tally.differences) > _SHOWN_DIFFERENCES:
+        print(f"... and {len(tally.differences) - _SHOWN_DIFFERENCES} further differences")
+    for (label, reason), count in tally.skipped.items():
+        print(f"skipped: {count} of {label}: {reason}")
+    print(f"{total} dialogues in {seconds:.1f} s, {total / seconds if seconds else 0:.0f} dialogues per second")
+
+
+COMMANDS = (
+    Command(
+        "rescore",
+        "Evaluates stored answers again, without calling a model, and compares with the recorded scores.",
+        "llmkg rescore reports/runs/20261130T120000Z-gpt-4o/run.jsonl",
+        _arguments,
+        _run,
+    ),
+)

@@ -1,0 +1,149 @@
+"""The dialogue's messages as one frozen request: what kind of job, on which graph, with which question and hint.
+
+Prompts are understood by their structure alone (fenced blocks with their tags, a ``Question:`` line, key words of
+the prose outside the blocks), so that any prompt of the same shape is read, whatever it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_llmkg.contracts import GraphText
+from pytest_llmkg.extraction import FencedBlock, fenced_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_llmkg.records import Message
+
+__all__ = ["Job", "Request", "read_request"]
+
+Job = Literal["count", "evaluate", "query", "repair", "walk", "unknown"]
+
+_TAGS = {
+    "turtle": "turtle",
+    "ttl": "turtle",
+    "json-ld": "json-ld",
+    "jsonld": "json-ld",
+    "json": "json-ld",
+    "nt": "nt",
+    "ntriples": "nt",
+    "n-triples": "nt",
+    "xml": "xml",
+    "rdf": "xml",
+    "rdfxml": "xml",
+    "rdf+xml": "xml",
+    "rdf/xml": "xml",
+    "sparql": "sparql",
+    "rq": "sparql",
+    "csv": "csv",
+}
+_GRAPHS = frozenset({"turtle", "json-ld", "nt", "xml"})
+_QUESTION = re.compile(r"^[ \t>*]*Question[ \t*]*:[ \t*]*(\S[^\n]*)", re.MULTILINE)
+_SPARQL = re.compile(r"\s*(?:(?:prefix|base)\b[^\n]*\n\s*)*(?:select|ask|construct|describe)\b", re.IGNORECASE)
+_TURTLE = re.compile(r"^\s*(?:@prefix|@base|prefix)\b", re.IGNORECASE | re.MULTILINE)
+_NT_LINE = re.compile(r"(?:<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+\S.*\.")
+_TABLE_HEAD = re.compile(r"[\w ]+,[\w ]+(?:,[\w ]+)*")
+_WALK = re.compile(r"\bshortest (?:path|connection|route|chain|way)\b", re.IGNORECASE)
+_REPAIR = re.compile(
+    r"\b(?:repair|fix|correct (?:the|every|all|any)|syntax errors?|not parse|not valid|invalid|malformed)\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"\b(?:most|(?:largest|highest|greatest|biggest) (?:number|count|amount))\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a dialogue asks for.
+
+    Attributes:
+        job: the kind of work, ``unknown`` when no part of the baseline can do it.
+        graph: the shown graph with its format, None without one.
+        query: the shown SPARQL query.
+        table: a shown label table (CSV text).
+        question: the text behind ``Question:``, empty without one.
+        prose: the prompt without its fenced blocks.
+        hint: the last user message when it is not the first prompt.
+        given: the earlier answers, oldest first.
+    """
+
+    job: Job
+    graph: GraphText | None = None
+    query: str | None = None
+    table: str | None = None
+    question: str = ""
+    prose: str = ""
+    hint: str | None = None
+    given: tuple[str, ...] = ()
+
+
+def read_request(messages: Sequence[Message]) -> Request:
+    """The request that ``messages`` make; never raises for anything that a text can hold."""
+    users = [m.text for m in messages if m.role == "user"]
+    given = tuple(m.text for m in messages if m.role == "assistant")
+    requests = [_read_prompt(text) for text in users]
+    index = next((i for i, r in enumerate(requests) if r.job != "unknown"), None)
+    if index is None:
+        return Request("unknown", given=given)
+    first = requests[index]
+    hint = users[-1] if index < len(users) - 1 else None
+    return Request(first.job, first.graph, first.query, first.table, first.question, first.prose, hint, given)
+
+
+def _read_prompt(text: str) -> Request:
+    blocks = fenced_blocks(text)
+    prose = _prose(text, blocks)
+    kinds = [(_kind(block), block) for block in blocks]
+    graph = next((GraphText(b.content, kind) for kind, b in kinds if kind in _GRAPHS), None)
+    query = next((b.content for kind, b in kinds if kind == "sparql"), None)
+    table = next((b.content for kind, b in kinds if kind == "csv"), None)
+    asked = _QUESTION.search(prose)
+    question = asked[1].strip() if asked else ""
+    return Request(_job(prose, graph, query, question), graph, query, table, question, prose)
+
+
+def _prose(text: str, blocks: Sequence[FencedBlock]) -> str:
+    rest = text.replace("\r\n", "\n")
+    parts = []
+    for block in blocks:
+        before, _, rest = rest.partition(block.text)
+        parts.append(before)
+    return "\n".join([*parts, rest])
+
+
+def _job(prose: str, graph: GraphText | None, query: str | None, question: str) -> Job:
+    if graph is None:
+        return "unknown"
+    if query is not None:
+        return "evaluate"
+    if question and re.search(r"\bSPARQL\b", prose, re.IGNORECASE):
+        return "query"
+    if _WALK.search(prose):
+        return "walk"
+    if _REPAIR.search(prose):
+        return "repair"
+    return "count" if _COUNT.search(prose) else "unknown"
+
+
+def _kind(block: FencedBlock) -> str:
+    words = block.tag.lower().split()
+    return _TAGS.get(words[0], "") if words else _guess(block.content)
+
+
+def _guess(content: str) -> str:
+    """The kind of an untagged block by its first signs."""
+    start = content[:4000]
+    if start.startswith(("{", "[")) and '"@' in start:
+        return "json-ld"
+    if start.startswith("<?xml") or "<rdf:RDF" in start:
+        return "xml"
+    if _SPARQL.match(start):
+        return "sparql"
+    if _TURTLE.search(start):
+        return "turtle"
+    lines = start.splitlines()
+    if lines and _NT_LINE.fullmatch(lines[0].strip()):
+        return "nt"
+    return "csv" if len(lines) > 1 and _TABLE_HEAD.fullmatch(lines[0].strip()) else ""

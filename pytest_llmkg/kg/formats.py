@@ -51,9 +51,7 @@ class SerializationFormat:
 
 
 FORMATS: tuple[SerializationFormat, ...] = (
-    SerializationFormat(
-        "turtle", "Turtle", "turtle", "turtle", "text/turtle", "ttl", "turtle", "TURTLE", ("ttl",)
-    ),
+    SerializationFormat("turtle", "Turtle", "turtle", "turtle", "text/turtle", "ttl", "turtle", "TURTLE", ("ttl",)),
     SerializationFormat(
         "json-ld",
         "JSON-LD",

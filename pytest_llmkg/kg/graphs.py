@@ -41,14 +41,10 @@ def parse_triples(graph: GraphText) -> tuple[TripleOfTerms, ...]:
         )
     except (SyntaxError, ValueError) as error:
         raise UserError(f"the graph is no {known.title}: {error}") from error
-    return tuple(
-        (from_oxigraph(q.subject), from_oxigraph(q.predicate), from_oxigraph(q.object)) for q in quads
-    )
+    return tuple((from_oxigraph(q.subject), from_oxigraph(q.predicate), from_oxigraph(q.object)) for q in quads)
 
 
-def serialise(
-    triples: Iterable[TripleOfTerms], format_name: str, prefixes: Mapping[str, str] | None = None
-) -> str:
+def serialise(triples: Iterable[TripleOfTerms], format_name: str, prefixes: Mapping[str, str] | None = None) -> str:
     """``triples`` as text, in the order given: the same input gives the same text in every process.
 
     Args:

@@ -100,9 +100,7 @@ def _limit_resources(memory_bytes: int) -> None:
 def _held() -> int:
     """Bytes of address space in use; 0 where the system does not tell."""
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf(
-            "SC_PAGE_SIZE"
-        )
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 0
 

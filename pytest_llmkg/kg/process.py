@@ -53,14 +53,17 @@ class WorkerProcess:
         self.owner = os.getpid()
         path = [str(Path(p).resolve()) for p in sys.path]
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-        self._process = subprocess.Popen(  # noqa: S603  (this interpreter with a constant program)
-            [sys.executable, "-P", "-X", "utf8", "-c", _BOOT, *path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=os.sep,
-            env={**kept, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-        )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  (this interpreter with a constant program)
+                [sys.executable, "-P", "-X", "utf8", "-c", _BOOT, *path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=os.sep,
+                env={**kept, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+        except OSError as error:
+            raise EngineError(f"the graph engine's process cannot be started: {error}") from error
         answer = self.ask({"limits": dataclasses.asdict(limits)}, limits.start_seconds)
         if isinstance(answer, Ended):
             text = self._errors()
@@ -85,10 +88,15 @@ class WorkerProcess:
         timer.start()
         try:
             answer = self._exchange({**request, "seconds": seconds})
+        except BaseException:  # Ctrl-C above all: the late answer must not be taken for that to the next request
+            self.kill()
+            raise
         finally:
             timer.cancel()
         if answer is None:
             return Ended(late.is_set(), self._process.wait())
+        if "fault" in answer:
+            raise EngineError(f"the graph engine's process failed: {answer['fault']}")
         return answer
 
     def _expire(self, late: threading.Event) -> None:
@@ -105,7 +113,6 @@ class WorkerProcess:
         except OSError:  # the pipe broke: the process is gone or about to go
             answer = None
         except ValueError as error:
-            self.kill()
             raise EngineError(f"the graph engine's process sent something unreadable: {error}") from error
         if answer is None:
             self._process.kill()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Frame",
+    "packed",
     "query_result",
     "query_verdict",
     "rdf_verdict",
@@ -28,11 +29,15 @@ _LENGTH = 8
 
 
 def write_frame(stream: IO[bytes], frame: Frame) -> None:
-    """Writes one frame: eight bytes of length, then JSON in ASCII, which keeps lone surrogates."""
-    data = json.dumps(frame, separators=(",", ":")).encode("ascii")
-    stream.write(len(data).to_bytes(_LENGTH, "big"))
-    stream.write(data)
+    """Writes one frame and flushes."""
+    stream.write(packed(frame))
     stream.flush()
+
+
+def packed(frame: Frame) -> bytes:
+    """The bytes of ``frame``: eight of length, then JSON in ASCII, which keeps lone surrogates."""
+    data = json.dumps(frame, separators=(",", ":")).encode("ascii")
+    return len(data).to_bytes(_LENGTH, "big") + data
 
 
 def read_frame(stream: IO[bytes]) -> Frame | None:

@@ -22,9 +22,7 @@ _FORMS = {
 }
 _OUTSIDE = re.compile(r"service|from", re.IGNORECASE)
 _REACHING = {"ServiceGraphPattern": "SERVICE", "DatasetClause": "FROM"}
-_UPDATES = frozenset(
-    {"load", "insert", "delete", "clear", "drop", "create", "add", "copy", "move", "with", "modify"}
-)
+_UPDATES = frozenset({"load", "insert", "delete", "clear", "drop", "create", "add", "copy", "move", "with", "modify"})
 
 
 def message_of(error: BaseException) -> str:

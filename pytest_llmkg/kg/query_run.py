@@ -78,9 +78,7 @@ def execute(store: Store, query: str, prefixes: Mapping[str, str], limits: Limit
     while True:
         try:
             with no_new_files():
-                answer = store.query(
-                    query, base_iri=BASE_IRI, prefixes=dict(prefixes), custom_functions=unknown
-                )
+                answer = store.query(query, base_iri=BASE_IRI, prefixes=dict(prefixes), custom_functions=unknown)
                 return _read(answer, limits)
         except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
             name = _UNKNOWN_FUNCTION.search(str(error))

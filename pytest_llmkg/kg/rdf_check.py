@@ -51,10 +51,7 @@ def check_rdf(text: str, rdflib_name: str) -> RdfVerdict:
             return RdfVerdict(LANGUAGE_AND_TYPE.format("Turtle"))
         if rdflib_name == "json-ld" and _tags_and_types_json(tree):
             return RdfVerdict(LANGUAGE_AND_TYPE.format("JSON-LD"))
-        lines = _lines(graph)
-        if any(_RELATIVE.search(line) for line in lines):
-            lines = _lines(_parsed(text, rdflib_name, BASE_IRI))
-        return RdfVerdict(None, tuple(sorted(lines)))
+        return RdfVerdict(None, tuple(sorted(_absolute_lines(graph, text, rdflib_name))))
     except Exception as error:  # noqa: BLE001  (recorded: whatever a text makes the parser raise is its verdict)
         return RdfVerdict(message_of(error))
 
@@ -65,18 +62,29 @@ def _parsed(text: str, rdflib_name: str, base: str | None) -> Graph:
     return Graph().parse(data=text, format=rdflib_name, publicID=base)
 
 
+def _absolute_lines(graph: Graph, text: str, rdflib_name: str) -> list[str]:
+    lines = _lines(graph)
+    if not any(_RELATIVE.search(line) for line in lines):
+        return lines
+    try:
+        return _lines(_parsed(text, rdflib_name, BASE_IRI))
+    except Exception:  # noqa: BLE001  (the verdict is made; the worker's directory is "/" on every machine)
+        return lines
+
+
 def _lines(graph: Graph) -> list[str]:
-    from rdflib import BNode, Graph
+    """What rdflib writes as N-Triples; unlike it, also with IRIs that N-Triples does not permit."""
+    from rdflib import BNode, Literal
+    from rdflib.plugins.serializers.nt import _quoteLiteral
 
-    labels: dict[Node, BNode] = {}
+    labels: dict[Node, str] = {}
 
-    def renamed(term: Node) -> Node:
-        return labels.setdefault(term, BNode(f"b{len(labels)}")) if isinstance(term, BNode) else term
+    def written(term: Node) -> str:
+        if isinstance(term, BNode):
+            return labels.setdefault(term, f"_:b{len(labels)}")
+        return _quoteLiteral(term) if isinstance(term, Literal) else f"<{term}>"
 
-    plain = Graph()
-    for triple in graph:
-        plain.add((renamed(triple[0]), renamed(triple[1]), renamed(triple[2])))
-    return [line for line in plain.serialize(format="nt").split("\n") if line]
+    return [f"{written(s)} {written(p)} {written(o)} ." for s, p, o in graph]
 
 
 def tags_and_types_turtle(text: str) -> bool:

@@ -12,6 +12,7 @@ from pytest_llmkg.contracts import GraphText, QueryResult, QueryVerdict, RdfVerd
 from pytest_llmkg.errors import EngineError
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.kg.limits import DEFAULT_LIMITS, Limits
+from pytest_llmkg.kg.memo import Memo
 from pytest_llmkg.kg.process import Ended, WorkerProcess
 from pytest_llmkg.kg.protocol import Frame, query_result, query_verdict, rdf_verdict
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from pytest_llmkg.kg.formats import SerializationFormat
+
 __all__ = ["Sandbox"]
+
+_LOADS = 3
+_REMEMBERED = 20_000_000  # characters, of verdicts and of results each
 
 
 class Sandbox:
@@ -38,6 +44,9 @@ class Sandbox:
         self.limits = limits
         self._lock = threading.RLock()
         self._held: list[WorkerProcess] = []
+        self._rdf: Memo[RdfVerdict] = Memo(_REMEMBERED)
+        self._queries: Memo[QueryVerdict] = Memo(_REMEMBERED)
+        self._results: Memo[QueryResult] = Memo(_REMEMBERED)
         self._finalizer = weakref.finalize(self, _stop, self._held)
 
     def __enter__(self) -> Self:
@@ -70,14 +79,16 @@ class Sandbox:
             EngineError: the worker cannot be started.
         """
         name = format_named(graph.format).rdflib_name
-        too_long = _too_long("text", graph.text, self.limits.characters)
-        if too_long:
-            return RdfVerdict(too_long)
+        kept = self._rdf.get((name, graph.text))
+        if kept is not None:
+            return kept
         request = {"call": "check_rdf", "text": graph.text, "format": name}
-        answer = self._ask(request, self.limits.parse_seconds)
-        if isinstance(answer, Ended):
-            return RdfVerdict(_why(answer, "parsing the text", self.limits.parse_seconds))
-        return rdf_verdict(answer)
+        answer = self._checked("text", graph.text, request)
+        if isinstance(answer, str):
+            return RdfVerdict(answer)
+        return self._rdf.put(
+            (name, graph.text), rdf_verdict(answer), lambda v: len(graph.text) + sum(map(len, v.triples))
+        )
 
     def check_query(self, query: str) -> QueryVerdict:
         """Parses ``query`` with rdflib; the rules are told at `pytest_llmkg.kg.query_check.check_query`.
@@ -85,13 +96,21 @@ class Sandbox:
         Raises:
             EngineError: the worker cannot be started.
         """
-        too_long = _too_long("query", query, self.limits.characters)
-        if too_long:
-            return QueryVerdict(too_long)
-        answer = self._ask({"call": "check_query", "query": query}, self.limits.parse_seconds)
-        if isinstance(answer, Ended):
-            return QueryVerdict(_why(answer, "parsing the query", self.limits.parse_seconds))
-        return query_verdict(answer)
+        kept = self._queries.get(query)
+        if kept is not None:
+            return kept
+        answer = self._checked("query", query, {"call": "check_query", "query": query})
+        if isinstance(answer, str):
+            return QueryVerdict(answer)
+        return self._queries.put(query, query_verdict(answer), lambda _: 2 * len(query) + 1000)
+
+    def _checked(self, what: str, text: str, request: Frame) -> Frame | str:
+        """The answer to ``request``, or why there is none."""
+        if len(text) > self.limits.characters:
+            return _too_long(what, text, self.limits.characters)
+        answer = self._ask(request, self.limits.parse_seconds)
+        failed = _failure(answer, f"parsing the {what}", self.limits.parse_seconds)
+        return failed if failed or isinstance(answer, Ended) else answer
 
     def run_query(self, graph: GraphText, query: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Runs ``query`` on ``graph``; the rules are told at `pytest_llmkg.kg.query_run.execute`.
@@ -103,28 +122,42 @@ class Sandbox:
             EngineError: the worker cannot be started.
         """
         known = format_named(graph.format)
-        too_long = _too_long("query", query, self.limits.characters) or _too_long(
-            "graph", graph.text, self.limits.graph_characters
-        )
-        if too_long:
-            return QueryResult(too_long)
+        if len(query) > self.limits.characters:
+            return QueryResult(_too_long("query", query, self.limits.characters))
+        if len(graph.text) > self.limits.graph_characters:
+            return QueryResult(_too_long("graph", graph.text, self.limits.graph_characters))
         key = _content_hash(graph, known.name)
-        request = {"call": "run_query", "graph": key, "query": query, "prefixes": dict(prefixes)}
-        load = {"call": "load", "graph": key, "text": graph.text, "format": known.name}
+        place = (key, query, tuple(sorted(prefixes.items())))
+        kept = self._results.get(place)
+        if kept is not None:
+            return kept
         with self._lock:
-            answer = self._ask(request, self.limits.query_seconds)
-            if not isinstance(answer, Ended) and "missing" in answer:
-                loaded = self._ask(load, self.limits.parse_seconds)
-                if isinstance(loaded, Ended):
-                    return _ended(loaded, "loading the graph", self.limits.parse_seconds)
-                if loaded["error"] is not None:
-                    return QueryResult(f"the graph is no {known.title}: {loaded['error']}")
-                answer = self._ask(request, self.limits.query_seconds)
-        if isinstance(answer, Ended):
-            return _ended(answer, "the query", self.limits.query_seconds)
-        if "missing" in answer:
-            raise EngineError("the graph engine's process was replaced while a query ran; ask again")
-        return query_result(answer)
+            answer = self._loaded_and_asked(key, graph, known, {"query": query, "prefixes": dict(prefixes)})
+        if isinstance(answer, QueryResult):
+            return answer
+        weight = len(query) + 1000
+        return self._results.put(place, query_result(answer), lambda r: weight + _length(r))
+
+    def _loaded_and_asked(
+        self, key: str, graph: GraphText, known: SerializationFormat, request: Frame
+    ) -> Frame | QueryResult:
+        """Asks; loads the graph and asks again while the worker does not hold it (it may be replaced meanwhile)."""
+        run = {"call": "run_query", "graph": key, **request}
+        load = {"call": "load", "graph": key, "text": graph.text, "format": known.name}
+        for _ in range(_LOADS):
+            answer = self._ask(run, self.limits.query_seconds)
+            failed = _failure(answer, "the query", self.limits.query_seconds)
+            if failed or isinstance(answer, Ended):
+                return QueryResult(failed, timed_out=isinstance(answer, Ended) and answer.timed_out)
+            if "missing" not in answer:
+                return answer
+            answer = self._ask(load, self.limits.parse_seconds)
+            failed = _failure(answer, "loading the graph", self.limits.parse_seconds)
+            if failed or isinstance(answer, Ended):
+                return QueryResult(failed, timed_out=isinstance(answer, Ended) and answer.timed_out)
+            if answer["error"] is not None:
+                return QueryResult(f"the graph is no {known.title}: {answer['error']}")
+        raise EngineError(f"the graph engine's process ended {_LOADS} times between loading a graph and a query")
 
     def _ask(self, request: Frame, seconds: float) -> Frame | Ended:
         """Asks once more with a new worker if the first one was ended from outside."""
@@ -156,10 +189,12 @@ def _content_hash(graph: GraphText, name: str) -> str:
     return hashlib.sha256(f"{name}\n{graph.text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _too_long(what: str, text: str, most: int) -> str | None:
-    return (
-        f"the {what} has {len(text)} characters, more than the limit of {most}" if len(text) > most else None
-    )
+def _too_long(what: str, text: str, most: int) -> str:
+    return f"the {what} has {len(text)} characters, more than the limit of {most}"
+
+
+def _length(result: QueryResult) -> int:
+    return sum(100 + len(term.value) for row in result.rows for term in row if term)
 
 
 def _crashed(ended: Ended) -> bool:
@@ -168,13 +203,10 @@ def _crashed(ended: Ended) -> bool:
     return ended.status in own
 
 
-def _why(ended: Ended, what: str, seconds: float) -> str:
-    if ended.timed_out:
-        return f"{what} took longer than {seconds:g} s"
-    return f"{what} ended the engine's process (status {ended.status}): out of memory or nested too deeply"
-
-
-def _ended(ended: Ended, what: str, seconds: float) -> QueryResult:
-    if ended.timed_out and what == "the query":
-        return QueryResult(f"the query ran longer than {seconds:g} s", timed_out=True)
-    return QueryResult(_why(ended, what, seconds), timed_out=ended.timed_out)
+def _failure(answer: Frame | Ended, what: str, seconds: float) -> str:
+    """Why ``answer`` is none, empty if it is one."""
+    if not isinstance(answer, Ended):
+        return f"{what} failed: {answer['gave_up']}" if "gave_up" in answer else ""
+    if answer.timed_out:
+        return f"{what} {'ran' if what == 'the query' else 'took'} longer than {seconds:g} s"
+    return f"{what} ended the engine's process (status {answer.status}): out of memory or nested too deeply"

@@ -32,6 +32,9 @@ _TOKEN = re.compile(
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 
+_PROLOGUE = {"base": 1, "prefix": 2}  # tokens that follow the word
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A piece of a query: ``kind`` is iri, string, variable, language, bnode, pname, word or other."""
@@ -72,13 +75,14 @@ def tokens(query: str, iris: Collection[str] | None = None) -> Iterator[Token]:
         place = match.end()
 
 
-def body_tokens(query: str, iris: Collection[str] | None = None) -> list[Token]:
+def body_tokens(query: str, iris: Collection[str] | None = None) -> Iterator[Token]:
     """The tokens behind the prologue (its ``PREFIX`` and ``BASE`` lines)."""
-    row = list(tokens(query, iris))
-    place = 0
-    while place < len(row) and row[place].kind == "word":
-        word = row[place].text.lower()
-        if word not in {"base", "prefix"}:
+    row = tokens(query, iris)
+    for token in row:
+        word = token.text.lower() if token.kind == "word" else ""
+        if word not in _PROLOGUE:
+            yield token
             break
-        place += 2 if word == "base" else 3
-    return row[place:]
+        for _ in range(_PROLOGUE[word]):
+            next(row, None)
+    yield from row

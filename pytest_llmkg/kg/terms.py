@@ -34,9 +34,7 @@ def from_oxigraph(term: object) -> Term:
             return Term("literal", term.value, language=term.language)
         datatype = term.datatype.value
         return Term("literal", term.value, None if datatype == XSD_STRING else datatype)
-    raise EngineError(
-        f"a {type(term).__name__} is no term of RDF 1.1; use IRIs, blank nodes and literals only"
-    )
+    raise EngineError(f"a {type(term).__name__} is no term of RDF 1.1; use IRIs, blank nodes and literals only")
 
 
 def to_oxigraph(term: Term) -> NamedNode | BlankNode | Literal:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.contracts import GraphText, RdfVerdict
 from pytest_llmkg.kg.limits import Limits
 from pytest_llmkg.kg.lockdown import lock_down
-from pytest_llmkg.kg.protocol import Frame, read_frame, result_frame, write_frame
+from pytest_llmkg.kg.protocol import Frame, packed, read_frame, result_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +45,9 @@ def main() -> None:
     _quiet_errors()
     while (request := read_frame(requests)) is not None:
         with _alarm(request["seconds"]):
-            answer = _answer(request, cache, limits)
-        write_frame(answers, answer)
+            answer = _guarded(request, cache, limits)
+        answers.write(answer)
+        answers.flush()
 
 
 def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -114,6 +115,20 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def _guarded(request: Frame, cache: GraphCache, limits: Limits) -> bytes:
+    """The answer's bytes; a failure of this program is told apart from an engine that gave up on a text."""
+    try:
+        return packed(_answer(request, cache, limits))
+    except MemoryError:
+        return packed({"gave_up": "out of memory"})
+    except Exception as error:  # noqa: BLE001  (recorded: the parent raises it as an EngineError)
+        return packed({"fault": f"{type(error).__name__}: {error}"})
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # pyoxigraph's, which is no Exception
+            raise
+        return packed({"gave_up": f"the engine panicked: {error}"})
+
+
 def _answer(request: Frame, cache: GraphCache, limits: Limits) -> Frame:
     from pytest_llmkg.kg.query_check import check_query
     from pytest_llmkg.kg.query_run import run_query
@@ -137,7 +152,5 @@ def _answer(request: Frame, cache: GraphCache, limits: Limits) -> Frame:
 
 def _short(verdict: RdfVerdict, limits: Limits) -> RdfVerdict:
     if sum(map(len, verdict.triples)) > limits.result_characters:
-        return RdfVerdict(
-            f"the triples are longer than {limits.result_characters} characters, which is the limit"
-        )
+        return RdfVerdict(f"the triples are longer than {limits.result_characters} characters, which is the limit")
     return verdict

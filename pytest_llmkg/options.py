@@ -48,48 +48,11 @@ class Settings:
 def add_options(parser: pytest.Parser) -> None:
     """Registers every option; all defaults are None, so that a given option can be told from an absent one."""
     group = parser.getgroup("llmkg", "language models on knowledge graphs (pytest-llmkg)")
-    add = group.addoption
-    add(
-        "--models",
-        metavar="A,B",
-        help="models under test: aliases, litellm ids, symbolic, replay:FILE ... (default: symbolic)",
-    )
-    add(
-        "--tasks",
-        metavar="GLOB,..",
-        help="only tasks whose label or name matches, e.g. 'Text2Sparql*' (default: all)",
-    )
-    add("--iterations", metavar="N", type=_positive, help="ask every case N times (default: 1)")
-    add("--llmkg-seed", metavar="N", type=int, help=f"seed of generated cases (default: {DEFAULT_SEED})")
-    add(
-        "--llmkg-cases",
-        metavar="PATH",
-        action="append",
-        help="a further case file or folder of them (repeatable)",
-    )
-    add(
-        "--llmkg-run-dir",
-        metavar="DIR",
-        help="where this run is written (default: reports/runs/<UTC>-<models>)",
-    )
-    add(
-        "--llmkg-min-score",
-        metavar="X",
-        type=_score,
-        help="a test fails when its headline score is below X (default: off)",
-    )
-    add(
-        "--llmkg-timeout",
-        metavar="S",
-        type=_seconds,
-        help=f"seconds that one answer may take (default: {_DEFAULT_TIMEOUT:g})",
-    )
-    add(
-        "--llmkg-max-turns",
-        metavar="N",
-        type=_positive,
-        help="at most N turns in a dialogue (default: the task's own limit)",
-    )
+    for name, metavar, convert, text in _OPTIONS:
+        if convert is None:
+            group.addoption(name, metavar=metavar, action="append", help=text)
+        else:
+            group.addoption(name, metavar=metavar, type=convert, help=text)
     parser.addini("llmkg_models", "models under test when --models is not given", type="args", default=["symbolic"])
     parser.addini("llmkg_suites", "folders that hold benchmark tests", type="paths", default=[])
     parser.addini("llmkg_cases", "further case files or folders of them", type="paths", default=[])
@@ -146,3 +109,16 @@ def _checked(kind: Callable[[str], float], fits: Callable[[float], bool], wanted
 _positive = _checked(int, lambda v: v >= 1, "a whole number from 1")
 _score = _checked(float, lambda v: 0 <= v <= 1, "a number from 0 to 1")
 _seconds = _checked(float, lambda v: 0 < v <= 86_400, "a number of seconds, at most a day")
+
+# Name, metavar, conversion (None: a text that may be given repeatedly), help.
+_OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
+    ("--models", "A,B", str, "models under test: aliases, litellm ids, symbolic, replay:FILE ... (default: symbolic)"),
+    ("--tasks", "GLOB,..", str, "only tasks whose label or name matches, e.g. 'Text2Sparql*' (default: all)"),
+    ("--iterations", "N", _positive, "ask every case N times (default: 1)"),
+    ("--llmkg-seed", "N", int, f"seed of generated cases (default: {DEFAULT_SEED})"),
+    ("--llmkg-cases", "PATH", None, "a further case file or folder of them (repeatable)"),
+    ("--llmkg-run-dir", "DIR", str, "where this run is written (default: reports/runs/<UTC>-<models>)"),
+    ("--llmkg-min-score", "X", _score, "a test fails when its headline score is below X (default: off)"),
+    ("--llmkg-timeout", "S", _seconds, f"seconds that one answer may take (default: {_DEFAULT_TIMEOUT:g})"),
+    ("--llmkg-max-turns", "N", _positive, "at most N turns in a dialogue (default: the task's own limit)"),
+)

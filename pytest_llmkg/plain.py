@@ -90,7 +90,7 @@ def from_plain(record: type[R], data: object, place: str = "$") -> R:
 
 def _decode(hint: Any, data: object, place: str) -> Any:
     origin = get_origin(hint)
-    if hint == Json:
+    if _is_json(hint):
         return data
     if dataclasses.is_dataclass(hint):
         return from_plain(typing.cast("type[Any]", hint), data, place)
@@ -103,6 +103,11 @@ def _decode(hint: Any, data: object, place: str) -> Any:
     if type(data) is hint or (hint is float and type(data) is int):
         return data
     raise RecordError(f"{place}: expected {hint.__name__}, found {_type_name(data)}")
+
+
+def _is_json(hint: Any) -> bool:
+    """Whether ``hint`` is `Json`, which type hints give back with its inner names resolved, so as another object."""
+    return any(get_origin(choice) is dict for choice in get_args(hint))
 
 
 def _decode_literal(hint: Any, data: object, place: str) -> Any:

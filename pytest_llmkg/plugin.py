@@ -6,6 +6,7 @@ Nothing here imports a graph or model library; a session that has nothing to do 
 from __future__ import annotations
 
 import contextlib
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,13 @@ from pytest_llmkg import options
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.plain import to_plain
 from pytest_llmkg.records import Case, ModelSpec
-from pytest_llmkg.session import Report, Runner
-from pytest_llmkg.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from pytest_llmkg.records import Transcript
-    from pytest_llmkg.session import Keeper
+    from pytest_llmkg.session import FinishedRun, Keeper, Runner
+    from pytest_llmkg.suite import Suite
 
 __all__ = ["BoundDialogue", "dialogue"]
 
@@ -33,14 +33,14 @@ _MARKER = (
 _ATTRIBUTE = "llmkg_dialogues"
 
 
-@dataclass(slots=True)
 class _State:
     """What this plugin holds for one session."""
 
-    suite: Suite | None = None
-    runner: Runner | None = None
-    report: Report | None = None
-    problem: str | None = None
+    def __init__(self) -> None:
+        self.suite: Suite | None = None
+        self.runner: Runner | None = None
+        self.finished: FinishedRun | None = None
+        self.problem: str | None = None
 
 
 _STATE = pytest.StashKey[_State]()
@@ -166,20 +166,21 @@ class _Controller:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Writes the reports; what fails here must not hide the results of the tests."""
         try:
-            self._state.report = self._keeper.finish()
+            self._state.finished = self._keeper.finish()
         except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
             self._state.problem = f"no report was written: {type(error).__name__}: {error}"
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Shows the leaderboard and where the page is."""
-        if self._state.report is None and self._state.problem is None:
+        finished, problem = self._state.finished, self._state.problem
+        if finished is None and problem is None:
             return
         terminalreporter.write_sep("=", "llmkg leaderboard")
-        for line in [] if self._state.report is None else self._state.report.lines():
+        for line in [] if finished is None else finished.lines(shutil.get_terminal_size((100, 24)).columns):
             terminalreporter.write_line(line)
-        if self._state.problem is not None:
-            terminalreporter.write_line(self._state.problem, red=True)
+        if problem is not None:
+            terminalreporter.write_line(problem, red=True)
         terminalreporter.write_line(f"run file: {self._keeper.directory / 'run.jsonl'}")
 
 

@@ -150,35 +150,33 @@ class Case:
         """The field ``name``, which must be a string."""
         value = self.data.get(name)
         if not isinstance(value, str):
-            raise RecordError(f"case {self.label}/{self.id}: field {name!r} must be a text, found {value!r:.60}")
+            raise self._wrong(name, "a text")
         return value
 
     def integer(self, name: str) -> int:
         """The field ``name``, which must be a whole number."""
         value = self.data.get(name)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise RecordError(
-                f"case {self.label}/{self.id}: field {name!r} must be a whole number, found {value!r:.60}"
-            )
+            raise self._wrong(name, "a whole number")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The field ``name``, which must be a list of strings."""
         value = self.data.get(name)
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            raise RecordError(
-                f"case {self.label}/{self.id}: field {name!r} must be a list of texts, found {value!r:.60}"
-            )
+            raise self._wrong(name, "a list of texts")
         return tuple(str(v) for v in value)
 
     def mapping(self, name: str) -> dict[str, str]:
         """The field ``name``, which must be a table of strings."""
         value = self.data.get(name)
         if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise RecordError(
-                f"case {self.label}/{self.id}: field {name!r} must be a table of texts, found {value!r:.60}"
-            )
+            raise self._wrong(name, "a table of texts")
         return {k: str(v) for k, v in value.items()}
+
+    def _wrong(self, name: str, wanted: str) -> RecordError:
+        found = repr(self.data.get(name))[:60]
+        return RecordError(f"case {self.label}/{self.id}: field {name!r} must be {wanted}, found {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +240,7 @@ class TaskInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """How to reach a model and with which settings; never holds a key.
+    """How to reach a model, with which settings; never holds a key.
 
     Attributes:
         id: name in ``--models``, in ids and in reports.
@@ -254,8 +252,7 @@ class ModelSpec:
         max_concurrency, rpm: limits of the endpoint (dialogues at once, requests a minute).
         price_in, price_out: US dollars per million tokens, None when unknown.
         context: context size in tokens.
-        family: e.g. ``Qwen``.
-        parameters: size as published, e.g. ``7B``.
+        family, parameters: as published, e.g. ``Qwen`` and ``7B``.
     """
 
     id: str

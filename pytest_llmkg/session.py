@@ -18,7 +18,9 @@ from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import Json, from_plain, to_plain
 from pytest_llmkg.records import Case, ModelSpec, RunHeader, TaskInfo, Transcript
-from pytest_llmkg.reporting import terminal_lines, write_reports
+from pytest_llmkg.reporting.files import write_reports
+from pytest_llmkg.reporting.terminal import leaderboard_lines
+from pytest_llmkg.reporting.views import build_report
 from pytest_llmkg.scheduler import LoopThread
 from pytest_llmkg.store import SCHEMA, Run, RunWriter, read_run
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.contracts import Connector
     from pytest_llmkg.suite import Suite
 
-__all__ = ["Keeper", "Report", "Runner", "error_transcript", "versions"]
+__all__ = ["FinishedRun", "Keeper", "Runner", "error_transcript", "versions"]
 
 
 class Runner:
@@ -125,7 +127,7 @@ class Keeper:
             lost = error_transcript(test.case, test.model.id, test.iteration, error)
             self.keep(to_plain(test.case), to_plain(lost))
 
-    def finish(self) -> Report | None:
+    def finish(self) -> FinishedRun | None:
         """Closes the run file and writes the reports; None when no dialogue was held."""
         if self._writer is None:
             return None
@@ -135,7 +137,7 @@ class Keeper:
         newest = self._reports / "leaderboard.html"
         newest.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(page, newest)
-        return Report(run, page, newest)
+        return FinishedRun(run, page, newest)
 
     def _new_directory(self) -> Path:
         models = self._suite.models
@@ -169,16 +171,16 @@ class Keeper:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FinishedRun:
     """What a finished run left: its records, its page, and the copy that is always the newest page."""
 
     run: Run
     page: Path
     newest: Path
 
-    def lines(self) -> list[str]:
-        """The leaderboard as text for the terminal."""
-        return list(terminal_lines(self.run))
+    def lines(self, width: int) -> list[str]:
+        """The leaderboard as text for a terminal of ``width`` columns, and where the page is."""
+        return [*leaderboard_lines(build_report([self.run]), width), "", f"leaderboard: {self.page}"]
 
 
 def versions() -> dict[str, str]:

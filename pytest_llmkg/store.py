@@ -9,6 +9,7 @@ always computed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -17,7 +18,6 @@ from pytest_llmkg.plain import Json, from_plain, to_plain
 from pytest_llmkg.records import Case, RunHeader, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -72,9 +72,7 @@ class RunWriter:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab" if resume else "xb", buffering=0)
         except FileExistsError as error:
-            raise RunFileError(
-                f"{path}: the run file exists already; choose another directory or resume it"
-            ) from error
+            raise RunFileError(f"{path}: the run file exists already; choose another directory or resume it") from error
         except OSError as error:
             raise RunFileError(f"{path}: cannot write the run file: {error.strerror}") from error
 
@@ -92,9 +90,7 @@ class RunWriter:
             self._write("case", plain)
             self._cases[key] = plain
         elif self._cases[key] != plain:
-            raise RunFileError(
-                f"{self.path}: case {key} differs from the one in this run file; start a new run"
-            )
+            raise RunFileError(f"{self.path}: case {key} differs from the one in this run file; start a new run")
 
     def transcript(self, transcript: Transcript) -> None:
         """Writes a finished dialogue."""
@@ -215,9 +211,7 @@ def _record(data: dict[str, Json] | None, place: str, *, first: bool) -> RunHead
         if kind == "transcript":
             return from_plain(Transcript, data)
     except RecordError as error:
-        raise RunFileError(
-            f"{place}: broken {kind}: {error}; restore the file or delete that line"
-        ) from error
+        raise RunFileError(f"{place}: broken {kind}: {error}; restore the file or delete that line") from error
     raise RunFileError(f"{place}: unknown kind of line {kind!r}; update pytest-llmkg or delete that line")
 
 
@@ -227,6 +221,5 @@ def _check_schema(data: Mapping[str, Json], place: str) -> None:
         raise RunFileError(f"{place}: the header has no schema number; is this a run file?")
     if schema > SCHEMA:
         raise RunFileError(
-            f"{place}: the run file has schema {schema}, but this version reads up to {SCHEMA};"
-            " update pytest-llmkg"
+            f"{place}: the run file has schema {schema}, but this version reads up to {SCHEMA}; update pytest-llmkg"
         )

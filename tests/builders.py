@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import Number, Outcome
 
 FLAT = TaskInfo("Flat", "1", "RDF", "One answer.", "f1")
-DIALOGUE = TaskInfo(
-    "Talk", "1", "SPARQL", "Up to three answers.", "max_combined", 3, ("answerParse", "combined")
-)
+DIALOGUE = TaskInfo("Talk", "1", "SPARQL", "Up to three answers.", "max_combined", 3, ("answerParse", "combined"))
 
 
 def make_turn(

@@ -46,12 +46,8 @@ def test_every_record_survives_plain_json(record: object) -> None:
 
 
 @settings(max_examples=40)
-@given(
-    strategies.headers, st.lists(strategies.cases, max_size=3), st.lists(strategies.transcripts, max_size=3)
-)
-def test_file_gives_back_what_was_written(
-    header: RunHeader, cases: list[Case], transcripts: list[Transcript]
-) -> None:
+@given(strategies.headers, st.lists(strategies.cases, max_size=3), st.lists(strategies.transcripts, max_size=3))
+def test_file_gives_back_what_was_written(header: RunHeader, cases: list[Case], transcripts: list[Transcript]) -> None:
     cases = list({f"{case.label}/{case.id}": case for case in cases}.values())
     unique = {(t.case, t.label, t.model, t.iteration): t for t in transcripts}
     with TemporaryDirectory() as folder:

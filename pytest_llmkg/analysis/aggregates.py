@@ -146,9 +146,7 @@ def _label_row(key: tuple[str, ...], group: list[Transcript], info: TaskInfo | N
     outcomes = Counter(transcript.outcome for transcript in group)
     counts = Counts(outcomes["scored"], outcomes["unparsable"], outcomes["no_answer"], outcomes["error"])
     counts = replace(counts, missing=counts.evaluated - len(values))
-    return LabelRow(
-        model, task, label, info.headline if info else "", counts, _mean(values), _deviation(values)
-    )
+    return LabelRow(model, task, label, info.headline if info else "", counts, _mean(values), _deviation(values))
 
 
 def _mean(values: Sequence[Number]) -> float | None:
@@ -197,7 +195,9 @@ def _covered(rows: Iterable[LabelRow]) -> Mapping[str, frozenset[str]]:
 
 def _model_row(model: str, rows: list[LabelRow], group: list[Transcript], *, incomplete: bool) -> ModelRow:
     means = [row.mean for row in rows if row.mean is not None]
-    usages = [turn.answer.usage for transcript in group for turn in transcript.turns]
+    answers = [turn.answer for transcript in group for turn in transcript.turns]
+    answers += [transcript.unevaluated for transcript in group if transcript.unevaluated]
+    usages = [answer.usage for answer in answers]
     costs = [usage.cost for usage in usages if usage.cost is not None]
     tokens_in = [usage.input_tokens for usage in usages if usage.input_tokens is not None]
     tokens_out = [usage.output_tokens for usage in usages if usage.output_tokens is not None]
@@ -220,9 +220,7 @@ def _model_row(model: str, rows: list[LabelRow], group: list[Transcript], *, inc
 def _ranked(rows: Iterable[ModelRow]) -> tuple[ModelRow, ...]:
     ordered = sorted(rows, key=lambda row: (row.incomplete, -_comparable(row), row.model))
     complete = [_comparable(row) for row in ordered if not row.incomplete]
-    return tuple(
-        row if row.incomplete else replace(row, rank=complete.index(_comparable(row)) + 1) for row in ordered
-    )
+    return tuple(row if row.incomplete else replace(row, rank=complete.index(_comparable(row)) + 1) for row in ordered)
 
 
 def _comparable(row: ModelRow) -> float:

@@ -115,9 +115,7 @@ def test_aggregates_keep_their_bounds(turns: list[dict[str, Number]]) -> None:
     info = replace(DIALOGUE, aggregated=())
     layout = layout_of_turns(turns, info)
     assert layout["last"] == turns[-1]
-    assert (
-        set(layout["mean"]) == set(layout["max"]) == set(layout["meanExt"]) == {k for t in turns for k in t}
-    )
+    assert set(layout["mean"]) == set(layout["max"]) == set(layout["meanExt"]) == {k for t in turns for k in t}
     for name, best in layout["max"].items():
         assert 0 <= layout["mean"][name] <= best + 1e-15
         assert 0 <= layout["meanExt"][name] <= best + 1e-15

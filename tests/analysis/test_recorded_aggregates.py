@@ -51,6 +51,4 @@ def test_recorded_turns_give_the_recorded_aggregates(archive: str) -> None:
         turns = [scores[str(turn)] for turn in range(3) if str(turn) in scores]
         layout = layout_of_turns(turns, info)
         for aggregate in AGGREGATES:
-            assert layout[aggregate] == pytest.approx(scores[aggregate], abs=1e-9), (
-                f"{task} {number} {aggregate}"
-            )
+            assert layout[aggregate] == pytest.approx(scores[aggregate], abs=1e-9), f"{task} {number} {aggregate}"

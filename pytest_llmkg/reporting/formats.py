@@ -1,0 +1,60 @@
+"""Numbers and text as reports show them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_llmkg.records import Number
+
+__all__ = ["cost", "count", "duration", "number", "score", "visible"]
+
+NONE = "\N{EN DASH}"
+"""Shown where there is no value."""
+
+# Control characters but tab and newline, marks that reorder or hide text, lone surrogates, noncharacters.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\ufffe\uffff]"
+)
+
+
+def visible(text: str) -> str:
+    """``text`` with each invisible or reordering character as its code, e.g. ``⟦U+202E⟧``."""
+    return _INVISIBLE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
+
+
+def score(value: Number | None) -> str:
+    """Three decimals."""
+    return NONE if value is None else f"{value:.3f}"
+
+
+def number(value: Number) -> str:
+    """A single score: whole numbers as they are, others with up to four decimals."""
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
+
+
+def count(value: int | None) -> str:
+    """Thousands apart: ``12,345``."""
+    return NONE if value is None else f"{value:,}"
+
+
+def cost(value: float | None, *, known: bool = True) -> str:
+    """US dollars; a sum that lacks unknown parts is a lower bound: ``≥ $1.20``."""
+    if value is None:
+        return NONE
+    digits = 2 if value == 0 or value >= 1 else 4
+    return f"{'' if known else '≥ '}${value:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """``0.4 s``, ``3:07 min`` or ``2:05 h``."""
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600:,}:{whole % 3600 // 60:02d} h"

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_llmkg.errors import UserError
+from pytest_llmkg.reporting import formats
+from pytest_llmkg.reporting.files import write_atomically, write_reports
+from pytest_llmkg.reporting.markdown import render_markdown
+from pytest_llmkg.reporting.tabular import COLUMNS, render_csv, render_json
+from pytest_llmkg.reporting.terminal import leaderboard_lines
+from pytest_llmkg.reporting.views import build_report
+from pytest_llmkg.store import Run
+from tests.builders import DIALOGUE, FLAT, make_header, make_transcript, make_turn
+from tests.reporting.hostile import TEXTS, run_with
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+RUN = Run(
+    make_header("b", "a"),
+    {},
+    (
+        make_transcript(make_turn({"f1": 0.5}), model="a"),
+        make_transcript(make_turn({"f1": 0.1}, "unparsable"), model="b"),
+        make_transcript(make_turn({"combined": 1}), model="a", info=DIALOGUE),
+        make_transcript(make_turn({"combined": 0}), model="b", info=DIALOGUE),
+        make_transcript(model="b", case="c2", error="down"),
+    ),
+)
+
+
+def test_terminal_table() -> None:
+    assert leaderboard_lines(build_report([RUN])) == [
+        "     model  mean      n unparsable errors       cost",
+        "  1  a     0.750      2          0      0    unknown",
+        "  2  b     0.050      2          1      1    unknown",
+        "",
+        "task label    [1]    [2]",
+        "Flat        0.500  0.100",
+        "Talk        1.000  0.000",
+        "columns: the models in the order of the table above",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("text", TEXTS)
+def test_terminal_lines_are_short_and_printable_ascii(text: str, width: int) -> None:
+    lines = leaderboard_lines(build_report([run_with(text * 5)]), width)
+    assert all(len(line) <= width for line in lines)
+    assert all(" " <= char <= "~" for line in lines for char in line)
+
+
+def test_terminal_shows_the_models_that_fit() -> None:
+    names = [f"model-{number}" for number in range(41)]
+    run = Run(make_header(*names), {}, tuple(make_transcript(make_turn({"f1": 1}), model=n) for n in names))
+    lines = leaderboard_lines(build_report([run]), 80)
+    assert lines[-1] == "columns: the models in the order of the table above, first 10 of 41"
+
+
+def test_csv_has_a_row_for_each_score() -> None:
+    rows = list(csv.DictReader(io.StringIO(render_csv(build_report([RUN])))))
+    assert tuple(rows[0]) == COLUMNS
+    assert rows[0] == {
+        "model": "a",
+        "task": "Flat",
+        "label": "Flat",
+        "case": "c1",
+        "iteration": "1",
+        "outcome": "scored",
+        "score": "f1",
+        "value": "0.5",
+        "signature": "rules:v1",
+    }
+    aggregate = next(row for row in rows if row["score"] == "meanExt_combined" and row["model"] == "a")
+    assert (aggregate["value"], aggregate["signature"]) == ("1.0", "rules:v1")
+    failed = [row for row in rows if row["outcome"] == "error"]
+    assert [(row["case"], row["score"], row["value"]) for row in failed] == [("c2", "", "")]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_csv_survives_any_name(text: str) -> None:
+    report = build_report([run_with(text)])
+    rows = list(csv.DictReader(io.StringIO(render_csv(report), newline="")))
+    assert {row["model"] for row in rows} == {"symbolic", f"m{text}"}
+
+
+def test_json_holds_the_rows() -> None:
+    data = json.loads(render_json(build_report([RUN]), NOW))
+    assert [(row["rank"], row["model"], row["mean"]) for row in data["ranking"]] == [(1, "a", 0.75), (2, "b", 0.05)]
+    assert data["ranking"][1]["counts"] == {
+        "scored": 1,
+        "unparsable": 1,
+        "no_answer": 0,
+        "error": 1,
+        "missing": 0,
+    }
+    assert [(row["label"], row["model"]) for row in data["labels"]] == [
+        ("Flat", "a"),
+        ("Flat", "b"),
+        ("Talk", "a"),
+        ("Talk", "b"),
+    ]
+    assert data["made"] == "2026-11-30T12:00:00+00:00"
+
+
+def test_markdown_table() -> None:
+    text = render_markdown(build_report([RUN]), NOW)
+    assert "| 1 | a | 0.750 | 2 | 0 | 0 | 0 | \N{EN DASH} | 2.0 s |" in text
+    assert "| Flat | f1 | 0.500 | 0.100 |" in text
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_markdown_rows_keep_their_columns(text: str) -> None:
+    lines = render_markdown(build_report([run_with(text)]), NOW).split("\n")
+    harmless = render_markdown(build_report([run_with("harmless")]), NOW).split("\n")
+    assert len(lines) == len(harmless)
+    assert not any("<" in line.replace("\\<", "") for line in lines)
+    assert [line.replace("\\|", "").count("|") for line in lines] == [line.count("|") for line in harmless]
+
+
+def test_later_run_replaces_dialogues_and_says_so() -> None:
+    again = Run(
+        replace(make_header("a"), run="again", seed=7, tasks=(replace(FLAT, version="2"), DIALOGUE)),
+        {},
+        (make_transcript(make_turn({"f1": 0.9}), model="a"),),
+    )
+    report = build_report([RUN, again])
+    assert report.models[0].row.mean == pytest.approx(0.95)  # (0.9 + 1.0) / 2
+    assert report.notes == (
+        "1 dialogues are in several of the runs; the last run's are shown.",
+        "The runs have different seeds, so their generated cases differ.",
+        "Task Flat has the versions 1, 2; its means mix them.",
+    )
+
+
+def test_all_reports_are_written(tmp_path: Path) -> None:
+    page = write_reports(RUN, tmp_path / "deep", NOW)
+    assert page == tmp_path / "deep" / "leaderboard.html"
+    names = sorted(path.name for path in page.parent.iterdir())
+    assert names == ["leaderboard.html", "leaderboard.md", "report.json", "scores.csv"]
+    before = {path.name: path.read_bytes() for path in page.parent.iterdir()}
+    write_reports(Run(RUN.header, {}, tuple(reversed(RUN.transcripts))), page.parent, NOW)
+    assert {path.name: path.read_bytes() for path in page.parent.iterdir()} == before
+
+
+def test_report_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(UserError, match=r"page\.html: cannot write the report"):
+        write_atomically(tmp_path / "page.html", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (formats.number(1), "1"),
+        (formats.number(0.25), "0.25"),
+        (formats.number(1 / 3), "0.3333"),
+        (formats.number(100.0), "100"),
+        (formats.number(1e9), "1e+09"),
+        (formats.cost(0.0), "$0.00"),
+        (formats.cost(0.00123), "$0.0012"),
+        (formats.cost(1234.5, known=False), "≥ $1,234.50"),
+        (formats.duration(0.04), "0.0 s"),
+        (formats.duration(187), "3:07 min"),
+        (formats.duration(7500), "2:05 h"),
+        (formats.count(12345), "12,345"),
+        (formats.visible("a\x00\u202e\tb\n"), "a⟦U+0000⟧⟦U+202E⟧\tb\n"),
+    ],
+)
+def test_formats(shown: str, expected: str) -> None:
+    assert shown == expected

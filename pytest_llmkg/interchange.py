@@ -136,13 +136,17 @@ def differences(recorded: Json, recomputed: Json, tolerance: float = 1e-9) -> tu
             if key not in recomputed:
                 missed.append(f".{key}")
                 continue
-            pair = (value, recomputed[key])
-            more, below = differences(*(map(_sorted, pair) if key in _UNORDERED else pair), tolerance)
+            order = _sorted if key in _UNORDERED else _as_is
+            more, below = differences(order(value), order(recomputed[key]), tolerance)
             met, missed = met + more, missed + [f".{key}{path}" for path in below]
         return met, missed
     if isinstance(recorded, int | float) and isinstance(recomputed, int | float):
         return (1, []) if abs(recorded - recomputed) <= tolerance else (0, [f"={recorded}!={recomputed}"])
     return (1, []) if recorded == recomputed else (0, [f"={recorded!r:.60}!={recomputed!r:.60}"])
+
+
+def _as_is(value: Json) -> Json:
+    return value
 
 
 def _sorted(value: Json) -> Json:

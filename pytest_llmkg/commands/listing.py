@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from pytest_llmkg.plain import to_plain
 from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from pytest_llmkg.plain import Json
@@ -90,9 +90,7 @@ def _show(rows: Sequence[dict[str, Json]], columns: Sequence[str], *, as_json: b
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    cells = [
-        [_cell(row.get(column)) for column in columns] for row in [dict(zip(columns, columns, strict=True)), *rows]
-    ]
+    cells = [list(columns), *([_cell(row.get(column)) for column in columns] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     for row in cells:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

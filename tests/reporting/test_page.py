@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from tests.reporting.hostile import TEXTS, run_with
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_llmkg.plain import Json
     from pytest_llmkg.records import Transcript
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -202,3 +204,13 @@ def test_empty_run_has_a_page() -> None:
 def test_any_text_is_shown_as_it_is(text: str) -> None:
     page = Page(page_of(Run(make_header("m"), {}, (make_transcript(make_turn({"f1": 1}, text=text)),))))
     assert page.answers[-1] == f"\n{visible(text)}"
+
+
+def test_settings_that_say_nothing_are_left_out() -> None:
+    kept: dict[str, Json] = {"tasks": ["Rdf*", "Sparql*"], "limits": {"a": 1}, "none": None, "empty": []}
+    header = replace(make_header("m"), settings=kept)
+    text = Page(page_of(Run(header, {}, ()))).text
+    assert "Rdf*, Sparql*" in text
+    assert "{'a': 1}" in text
+    assert "none" not in text
+    assert "empty" not in text

@@ -1,0 +1,142 @@
+"""Which nodes, classes, predicates and literals of a graph a question names."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN, expand
+from pytest_llmkg.connectors.symbolic.words import FILLERS, stem, stems_of
+from pytest_llmkg.contracts import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_llmkg.connectors.symbolic.facts import Triple
+
+__all__ = ["TYPE", "Lexicon", "Mention", "build_lexicon", "find_mentions", "read_table"]
+
+TYPE = f"{WELL_KNOWN['rdf']}type"
+_LABEL_WORDS = frozenset({("label",), ("name",), ("nam",), ("title",), ("titl",), ("pref", "label")})
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The names (sequences of stems) of a graph's terms."""
+
+    nodes: Mapping[Term, tuple[tuple[str, ...], ...]]
+    classes: Mapping[Term, tuple[tuple[str, ...], ...]]
+    predicates: Mapping[str, tuple[tuple[str, ...], ...]]
+    labels: tuple[str, ...]
+
+    def predicate_words(self, iri: str) -> frozenset[str]:
+        """The words of a predicate's names that say something."""
+        return frozenset(w for name in self.predicates.get(iri, ()) for w in name if w not in FILLERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """``term`` is named by the question's words ``[start, end)``."""
+
+    term: Term
+    start: int
+    end: int
+
+
+def read_table(text: str | None, prefixes: Mapping[str, str]) -> dict[str, str]:
+    """The labels of a two-column CSV table by full IRI."""
+    labels = {}
+    for row in csv.reader((text or "").splitlines()):
+        if len(row) < 2:
+            continue
+        name = row[0].strip().strip("<>")
+        prefix, _, local = name.partition(":")
+        iri = name if "//" in name else expand(prefix, local, prefixes)
+        if iri:
+            labels[iri] = row[1].strip()
+    return labels
+
+
+def build_lexicon(facts: Sequence[Triple], table: Mapping[str, str]) -> Lexicon:
+    """The names that local names, label properties and ``table`` give to the terms of ``facts``."""
+    used = sorted({p.value for _, p, _ in facts} - {TYPE})
+    predicates = {iri: _names(iri, table) for iri in used}
+    labels = tuple(iri for iri in used if any(name in _LABEL_WORDS for name in predicates[iri]))
+    classes = sorted({o.value for _, p, o in facts if p.value == TYPE})
+    taken = {TYPE, *used, *classes}
+    nodes: dict[Term, list[tuple[str, ...]]] = {}
+    labelled = set()
+    for s, p, o in facts:
+        for term in (s, o):
+            if term.kind == "iri" and term.value not in taken:
+                nodes.setdefault(term, list(_names(term.value, table)))
+        if p.value in labels and o.kind == "literal" and s.kind == "iri" and s.value not in taken:
+            nodes[s].append(stems_of(o.value))
+            labelled.add(o)
+    for _, _, o in facts:
+        if o.kind == "literal" and o not in labelled and re.search(r"[^\W\d_]", o.value) and len(o.value) < 80:
+            nodes.setdefault(o, [stems_of(o.value)])
+    return Lexicon(
+        {term: tuple(dict.fromkeys(n for n in names if n)) for term, names in nodes.items()},
+        {Term("iri", iri): _names(iri, table) for iri in classes},
+        predicates,
+        labels,
+    )
+
+
+def _names(iri: str, table: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+    local = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
+    texts = [table[iri]] if iri in table else []
+    if re.search(r"[^\W\d_]", local):
+        texts.append(local)
+    return tuple(dict.fromkeys(n for n in map(stems_of, texts) if n))
+
+
+def find_mentions(words: Sequence[str], lexicon: Lexicon) -> tuple[list[Mention], list[Mention]]:
+    """The nodes and the classes that ``words`` (lower case, in order) name, each by its place.
+
+    A longer name wins over a shorter one in the same place. A node counts by a whole name or, if no node is so named,
+    by a word that only this node's names hold. A class counts by its whole name or by its last word (``unit`` for
+    ``organizational unit``).
+    """
+    stems = [stem(word) for word in words]
+    heads = {t: (*n, *(name[-1:] for name in n)) for t, n in lexicon.classes.items()}
+    classes = _longest(_matches(stems, heads))
+    class_words = {w for names in lexicon.classes.values() for name in names for w in name}
+    predicate_words = {w for iri in lexicon.predicates for w in lexicon.predicate_words(iri)}
+    found = list(_matches(stems, lexicon.nodes))
+    # A single word that also names a predicate or class is more likely meant as that.
+    found = [m for m in found if m.end - m.start > 1 or stems[m.start] not in class_words | predicate_words]
+    if not found:
+        found = list(_partial(words, stems, lexicon, class_words | predicate_words))
+    nodes = _longest(found)
+    inside = {i for m in nodes for i in range(m.start, m.end)}
+    return nodes, [c for c in classes if not inside & set(range(c.start, c.end))]
+
+
+def _matches(stems: Sequence[str], names: Mapping[Term, Iterable[tuple[str, ...]]]) -> Iterator[Mention]:
+    for term, all_names in names.items():
+        for name in all_names:
+            for start in range(len(stems) - len(name) + 1):
+                if tuple(stems[start : start + len(name)]) == name and not set(name) <= FILLERS:
+                    yield Mention(term, start, start + len(name))
+
+
+def _partial(words: Sequence[str], stems: Sequence[str], lexicon: Lexicon, common: set[str]) -> Iterator[Mention]:
+    for place, word in enumerate(stems):
+        if len(words[place]) < 4 or word in common or word in FILLERS:
+            continue
+        owners = [t for t, names in lexicon.nodes.items() if any(word in name for name in names)]
+        if len(owners) == 1:
+            yield Mention(owners[0], place, place + 1)
+
+
+def _longest(mentions: Iterable[Mention]) -> list[Mention]:
+    kept: list[Mention] = []
+    for mention in sorted(mentions, key=lambda m: (m.start - m.end, m.start, m.term.value)):
+        if not any(mention.start < k.end and k.start < mention.end for k in kept):
+            kept.append(mention)
+    return sorted(kept, key=lambda m: m.start)

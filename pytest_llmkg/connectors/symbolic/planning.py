@@ -1,0 +1,261 @@
+"""Query plans for a question: templates filled with the paths of the graph that fit the question's words best."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.connectors.symbolic.lexicon import TYPE
+from pytest_llmkg.connectors.symbolic.paths import Step, build_web, path_score, paths_from, show_path
+from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_llmkg.connectors.symbolic.facts import Triple
+    from pytest_llmkg.connectors.symbolic.lexicon import Lexicon, Mention
+    from pytest_llmkg.connectors.symbolic.paths import Path, Web
+    from pytest_llmkg.connectors.symbolic.questions import Question
+    from pytest_llmkg.contracts import Term
+
+__all__ = ["Plan", "Planner", "show_plan", "show_term"]
+
+_TOP = 3
+_UNUSED = 1.0
+_XSD = WELL_KNOWN["xsd"]
+_NUMERIC = frozenset(_XSD + n for n in ("integer", "decimal", "double", "float", "int", "long", "gYear"))
+_DATES = frozenset(_XSD + n for n in ("date", "dateTime", "gYear"))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A SELECT query in parts, with how well it fits the question (more is better)."""
+
+    head: str
+    patterns: tuple[str, ...]
+    tail: str = ""
+    score: float = 0.0
+
+    def with_pattern(self, pattern: str, gain: float) -> Plan:
+        """This plan with one more line in its WHERE part."""
+        return replace(self, patterns=(*self.patterns, pattern), score=self.score + gain)
+
+
+def show_plan(plan: Plan) -> str:
+    """The plan's SPARQL text."""
+    body = "\n".join(f"  {line}" for line in plan.patterns)
+    return f"SELECT {plan.head} WHERE {{\n{body}\n}}" + (f"\n{plan.tail}" if plan.tail else "")
+
+
+def show_term(term: Term, prefixes: Mapping[str, str]) -> str:
+    """A named node or literal in SPARQL."""
+    if term.kind == "iri":
+        return shorten(term.value, prefixes)
+    text = term.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    if term.language:
+        return f'"{text}"@{term.language}'
+    return f'"{text}"' + (f"^^{shorten(term.datatype, prefixes)}" if term.datatype else "")
+
+
+class Planner:
+    """Makes the plans of one question on one graph."""
+
+    def __init__(
+        self, question: Question, facts: Sequence[Triple], lexicon: Lexicon, prefixes: Mapping[str, str]
+    ) -> None:
+        self._question = question
+        self._lexicon = lexicon
+        self._prefixes = prefixes
+        self._web: Web = build_web(facts)
+        self._instances: dict[str, list[Term]] = {}
+        for s, p, o in facts:
+            if p.value == TYPE:
+                self._instances.setdefault(o.value, []).append(s)
+
+    def plans(self) -> list[Plan]:
+        """All plans, the best first; equal ones in the order of their text."""
+        made = [*self._plans_of_values(), *(p for m in self._question.classes[:1] for p in self._plans_of_things(m))]
+        return sorted(made, key=lambda plan: (-plan.score, show_plan(plan)))
+
+    # -- a property of a named node -------------------------------------------------------------------------------
+
+    def _plans_of_values(self) -> Iterator[Plan]:
+        question = self._question
+        cues = (question.order, question.comparison, question.negation)
+        unused = sum(cue is not None for cue in cues) + len(question.nodes) - 1
+        for mention in question.nodes:
+            start = show_term(mention.term, self._prefixes)
+            for path, ends, score in self._ranked([mention.term], 3, lambda _: True):
+                if score <= 0:
+                    continue
+                many = question.aggregate == "COUNT" and not all(_is_of(e, _NUMERIC) for e in ends)
+                head = "(COUNT(DISTINCT ?value) AS ?n)" if many else "DISTINCT ?value"
+                gain = score - _UNUSED * unused + (0.5 if self._asked_first(path[-1]) else -0.5)
+                yield Plan(head, (f"{start} {self._chain(path)} ?value .",), score=gain)
+
+    def _asked_first(self, step: Step) -> bool:
+        """Whether the question names a relation before the first class: it asks for a value then, not for things."""
+        first = min((m.start for m in self._question.classes), default=len(self._question.words))
+        asked = self._question.asked
+        return any(asked[w] < first for w in self._lexicon.predicate_words(step.predicate) if w in asked)
+
+    # -- things of a class that meet conditions -------------------------------------------------------------------
+
+    def _plans_of_things(self, target: Mention) -> Iterator[Plan]:
+        things = self._instances.get(target.term.value, [])
+        plans = [Plan("DISTINCT ?x", (f"?x a {show_term(target.term, self._prefixes)} .",))]
+        for group in self._groups():
+            plans = [p for plan in plans for p in self._with_nodes(plan, things, group)]
+        for step in (self._with_negation, self._with_comparison, self._with_order, self._with_projection):
+            plans = [p for plan in plans for p in step(plan, things, target)]
+        yield from plans
+
+    def _groups(self) -> list[tuple[Mention, ...]]:
+        nodes = self._question.nodes
+        return [nodes] if self._question.either and len(nodes) > 1 else [(n,) for n in nodes]
+
+    def _with_nodes(self, plan: Plan, things: Sequence[Term], group: tuple[Mention, ...]) -> Iterator[Plan]:
+        wanted = {m.term for m in group}
+        for path, _, score in self._ranked(things, 3, wanted.__contains__):
+            gain = score + 0.5 + self._direction(path, group[0])
+            chain = self._chain(path)
+            if len(group) == 1:
+                yield plan.with_pattern(f"?x {chain} {show_term(group[0].term, self._prefixes)} .", gain)
+            else:
+                values = " ".join(show_term(m.term, self._prefixes) for m in group)
+                yield plan.with_pattern(f"VALUES ?y {{ {values} }} ?x {chain} ?y .", gain)
+        yield replace(plan, score=plan.score - _UNUSED * len(group))
+
+    def _direction(self, path: Path, node: Mention) -> float:
+        """Whether the order of words speaks for the path's direction: ``X knows`` or ``knows X``, ``known by X``."""
+        places = [
+            self._question.asked[w]
+            for w in self._lexicon.predicate_words(path[0].predicate)
+            if w in self._question.asked
+        ]
+        if len(path) != 1 or not places:
+            return 0.0
+        by = node.start > 0 and self._question.words[node.start - 1] == "by"
+        node_is_subject = by if min(places) < node.start else True
+        return 0.3 if path[0].inverse == node_is_subject else -0.3
+
+    def _with_negation(self, plan: Plan, things: Sequence[Term], _target: Mention) -> Iterator[Plan]:
+        if self._question.negation is None:
+            yield plan
+            return
+        for path, _, score in self._ranked(things, 2, lambda _: True):
+            gain = score + self._negated_direction(path)
+            yield plan.with_pattern(f"FILTER NOT EXISTS {{ ?x {show_path(path, self._prefixes)} ?none . }}", gain)
+            if len(path) == 2 and all(self._is_asked(step) for step in path):
+                first, second = (show_path((step,), self._prefixes) for step in path)
+                pattern = f"?x {first} ?part . FILTER NOT EXISTS {{ ?part {second} ?none . }}"
+                yield plan.with_pattern(pattern, score + 0.2)
+        yield replace(plan, score=plan.score - _UNUSED)
+
+    def _negated_direction(self, path: Path) -> float:
+        """``knows nobody`` and ``has no age`` deny what comes from the thing, ``nobody knows`` what leads to it."""
+        place = self._question.negation or 0
+        word = self._question.words[place] if place < len(self._question.words) else ""
+        places = [
+            p
+            for step in path
+            for w, p in self._question.asked.items()
+            if w in self._lexicon.predicate_words(step.predicate)
+        ]
+        leads_to_it = word in {"nobody", "nothing", "none"} and bool(places) and place < min(places)
+        return 0.3 if path[0].inverse == leads_to_it else -0.3
+
+    def _with_comparison(self, plan: Plan, things: Sequence[Term], _target: Mention) -> Iterator[Plan]:
+        asked = self._question.comparison
+        if asked is None:
+            yield plan
+            return
+        kinds = _DATES if asked.is_date else _NUMERIC
+        for path, ends, score in self._ranked(things, 2, lambda t: _is_of(t, kinds)):
+            datatype = min(e.datatype or "" for e in ends)
+            value = f'"{asked.value}"^^{shorten(datatype, self._prefixes)}' if asked.is_date else asked.value
+            chain = show_path(path, self._prefixes)
+            yield plan.with_pattern(f"?x {chain} ?v . FILTER(?v {asked.sign} {value})", score + 0.5)
+        if not asked.is_date:
+            yield from self._with_number_of(plan, things, f"{asked.sign} {asked.value}")
+        yield replace(plan, score=plan.score - _UNUSED)
+
+    def _with_number_of(self, plan: Plan, things: Sequence[Term], test: str) -> Iterator[Plan]:
+        """Things with so many others of a second class that the question names, or of a relation that it names."""
+        for other in self._question.classes[1:2]:
+            members = frozenset(self._instances.get(other.term.value, []))
+            for path, _, score in self._ranked(things, 2, members.__contains__):
+                pattern = f"?x {show_path(path, self._prefixes)} ?y . ?y a {show_term(other.term, self._prefixes)} ."
+                tail = f"GROUP BY ?x\nHAVING (COUNT(DISTINCT ?y) {test})"
+                yield replace(plan.with_pattern(pattern, score + 0.7), head="?x", tail=tail)
+        for path, _, score in self._ranked(things, 2, lambda t: t.kind != "literal"):
+            tail = f"GROUP BY ?x\nHAVING (COUNT(DISTINCT ?y) {test})"
+            pattern = f"?x {show_path(path, self._prefixes)} ?y ."
+            yield replace(plan.with_pattern(pattern, score + 0.3), head="?x", tail=tail)
+
+    def _with_order(self, plan: Plan, things: Sequence[Term], _target: Mention) -> Iterator[Plan]:
+        order = self._question.order
+        if order is None:
+            yield plan
+            return
+        for path, _, score in self._ranked(things, 2, lambda t: _is_of(t, _NUMERIC | _DATES)):
+            chain = show_path(path, self._prefixes)
+            # DISTINCT ?x may not be ordered by ?v.
+            ordered = plan.with_pattern(f"?x {chain} ?v .", score + 0.5)
+            yield replace(ordered, head="?x", tail=f"ORDER BY {order}(?v)\nLIMIT 1")
+        for path, _, score in self._ranked(things, 2, lambda t: t.kind != "literal"):
+            counted = plan.with_pattern(f"?x {show_path(path, self._prefixes)} ?y .", score + 0.2)
+            yield replace(counted, head="?x", tail=f"GROUP BY ?x\nORDER BY {order}(COUNT(DISTINCT ?y))\nLIMIT 1")
+        yield replace(plan, score=plan.score - _UNUSED)
+
+    def _with_projection(self, plan: Plan, things: Sequence[Term], target: Mention) -> Iterator[Plan]:
+        """What is shown of the things: themselves, their number, or a property that is named before them."""
+        aggregate = self._question.aggregate
+        before = {w: place for w, place in self._question.asked.items() if place < target.start}
+        if aggregate in {"SUM", "AVG"}:
+            for path, _, score in self._ranked(things, 2, lambda t: _is_of(t, _NUMERIC)):
+                summed = plan.with_pattern(f"?x {show_path(path, self._prefixes)} ?v .", score)
+                yield replace(summed, head=f"({aggregate}(?v) AS ?n)")
+            return
+        if aggregate == "COUNT":
+            if not plan.tail:
+                yield replace(plan, head="(COUNT(DISTINCT ?x) AS ?n)", score=plan.score + 0.3)
+            return
+        yield plan
+        for path, _, _ in self._ranked(things, 1, lambda t: t.kind == "literal"):
+            score = path_score(path, before, self._lexicon)
+            if (
+                score <= 0
+                and path[0].predicate in self._lexicon.labels
+                and {"name", "nam", "label", "title", "titl"} & before.keys()
+            ):
+                score = 0.4
+            if score > 0 and not plan.head.startswith("("):
+                shown = plan.with_pattern(f"?x {show_path(path, self._prefixes)} ?value .", score)
+                yield replace(shown, head="DISTINCT ?value" if "DISTINCT" in plan.head else "?value")
+
+    # -- paths ------------------------------------------------------------------------------------------------------
+
+    def _ranked(
+        self, start: Sequence[Term], longest: int, goal: Callable[[Term], bool]
+    ) -> list[tuple[Path, frozenset[Term], float]]:
+        found = [
+            (path, ends, path_score(path, self._question.asked, self._lexicon))
+            for path, ends in paths_from(self._web, start, longest, goal).items()
+        ]
+        return sorted(found, key=lambda f: (-f[2], len(f[0]), show_path(f[0], self._prefixes)))[:_TOP]
+
+    def _is_asked(self, step: Step) -> bool:
+        return any(w in self._question.asked for w in self._lexicon.predicate_words(step.predicate))
+
+    def _chain(self, path: Path) -> str:
+        """The path, repeatable where the question asks for chains and the relation forms some."""
+        shown = show_path(path, self._prefixes)
+        edges = self._web.get(path[0], {})
+        chains = any(end in edges for ends in edges.values() for end in ends)
+        return re.sub(r"$", "+", shown) if len(path) == 1 and self._question.transitive and chains else shown
+
+
+def _is_of(term: Term, datatypes: frozenset[str]) -> bool:
+    return term.kind == "literal" and term.datatype in datatypes

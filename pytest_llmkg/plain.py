@@ -7,6 +7,7 @@ or a lone surrogate there ends the whole session), and JSON can hold nothing els
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -24,7 +25,10 @@ R = TypeVar("R")
 
 def clean_text(text: str) -> str:
     """``text`` as an exact ``str`` without lone surrogates; each becomes U+FFFD, so that it can be written as UTF-8."""
-    return "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text) if _has_surrogate(text) else str(text)
+    if _has_surrogate(text):
+        return "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text)
+    # Not str(text), which would give an enumeration's own name instead of its text.
+    return str.__str__(text)
 
 
 def _has_surrogate(text: str) -> bool:
@@ -74,7 +78,7 @@ def from_plain(record: type[R], data: object, place: str = "$") -> R:
     """
     if not isinstance(data, dict):
         raise RecordError(f"{place}: expected an object for {record.__name__}, found {_type_name(data)}")
-    hints = typing.get_type_hints(record)
+    hints = _type_hints(record)
     fields = {f.name: f for f in dataclasses.fields(record)}  # type: ignore[arg-type]
     for key in data:
         if key not in fields:
@@ -103,6 +107,11 @@ def _decode(hint: Any, data: object, place: str) -> Any:
     if type(data) is hint or (hint is float and type(data) is int):
         return data
     raise RecordError(f"{place}: expected {hint.__name__}, found {_type_name(data)}")
+
+
+@functools.cache
+def _type_hints(record: type) -> dict[str, Any]:
+    return typing.get_type_hints(record)
 
 
 def _is_json(hint: Any) -> bool:

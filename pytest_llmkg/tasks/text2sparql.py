@@ -44,18 +44,23 @@ INFO = TaskInfo(
 )
 
 _PROMPT = """\
-Write one SPARQL SELECT query that answers a question on the RDF graph below.
+Write one SPARQL SELECT query that answers a question on an RDF graph.
 
 Question: {question}
 
-Graph in {title}:
-```{fence}
-{graph}
-```
+{shown}
 {labels}
-The prefixes of the graph are already declared for your query. Reply with exactly one fenced code block that holds the \
+The prefixes {prefixes} are already declared for your query. Reply with exactly one fenced code block that holds the \
 query, opened by ```sparql and closed by ```, and write nothing outside that block."""
 
+# What the prompt shows of the graph, by the kind of information. "iris" is a plain list, not RDF.
+_SHOWN = {
+    "graph": "The graph in {title}:\n```{fence}\n{text}\n```",
+    "subgraph": "The part of the graph that matters for the question, in {title}:\n```{fence}\n{text}\n```",
+    "schema": "The schema of the graph (its classes and properties, no data) in {title}:\n```{fence}\n{text}\n```",
+    "subschema": "The part of the graph's schema that matters for the question, in {title}:\n```{fence}\n{text}\n```",
+    "iris": "The IRIs in the graph that matter for the question, with their labels:\n```\n{text}\n```",
+}
 _LABELS = """
 The names of the graph are numbers. This table tells what they stand for:
 ```csv
@@ -74,16 +79,21 @@ _FOUND = re.compile(r"found '(.*?)'(?:  \(at char|\s|$)", re.DOTALL)
 
 
 def prompt(case: Case, _kg: KgEngine) -> Prompt:
-    """Shows question, graph and, for numeric names, the label table."""
+    """Shows the question, what the case shows of the graph, and, for numeric names, the label table."""
     form = format_named(case.text("format"))
+    kind = case.text("kgInfo") if "kgInfo" in case.data else "graph"
+    if kind not in _SHOWN:
+        raise RecordError(
+            f"case {case.label}/{case.id}: field 'kgInfo' must be one of {', '.join(_SHOWN)}, found {kind!r}"
+        )
+    text = case.text("shown") if "shown" in case.data else case.text("graph")
     labels = _LABELS.format(labels=case.text("labels").strip()) if "labels" in case.data else ""
     return Prompt.user(
         _PROMPT.format(
             question=case.text("question"),
-            title=form.title,
-            fence=form.fence,
-            graph=case.text("graph").rstrip("\n"),
+            shown=_SHOWN[kind].format(title=form.title, fence=form.fence, text=text.rstrip("\n")),
             labels=labels,
+            prefixes=", ".join(f"{prefix}:" for prefix in case.mapping("prefixes")),
         )
     )
 
@@ -170,6 +180,8 @@ TASK = Task(
         "query": "text",
         "result": "texts",
         "labels?": "text",
+        "shown?": "text",
+        "kgInfo?": "text",
     },
     prompt=prompt,
     evaluate=evaluate,

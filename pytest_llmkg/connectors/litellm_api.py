@@ -76,14 +76,12 @@ class LitellmConnector:
             ConnectorError: the endpoint refused, failed, did not answer in time or sent something else than
                 an answer.
         """
-        async with self._importing:
-            if self._litellm is None:
-                self._litellm = await self._load()
-        started = time.perf_counter()
         try:
             # litellm's own limit holds for each read; a body that trickles in would go on for ever.
             async with asyncio.timeout(request.timeout):
-                response = await self._litellm.acompletion(**self._arguments(request))
+                litellm = await self._library()
+                started = time.perf_counter()
+                response = await litellm.acompletion(**self._arguments(request))
         except TimeoutError:
             raise self._error(f"no answer within {request.timeout:g} s") from None
         except Exception as error:  # noqa: BLE001  (litellm raises anything; all goes on)
@@ -99,11 +97,11 @@ class LitellmConnector:
             # litellm would go on using the closed ones in the next session of this process.
             litellm.in_memory_llm_clients_cache.flush_cache()
 
-    async def _load(self) -> Any:
-        try:
-            return await asyncio.to_thread(_import_litellm)
-        except (UserError, ImportError) as error:
-            raise self._error(f"litellm cannot be used: {error}") from error
+    async def _library(self) -> Any:
+        async with self._importing:
+            if self._litellm is None:
+                self._litellm = await asyncio.to_thread(_import_litellm)
+            return self._litellm
 
     def _base(self) -> str | None:
         """The address that is not the provider's own, None for that one."""
@@ -199,8 +197,7 @@ def _cause(error: BaseException, timeout: float) -> str:
 
 
 def _import_litellm() -> Any:
-    version = importlib.metadata.version("litellm")
-    _refuse_malicious(version)
+    _check_installed()
     # Otherwise the import fetches a price list, and prices may change during a run.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
@@ -216,7 +213,11 @@ def _import_litellm() -> Any:
     return litellm
 
 
-def _refuse_malicious(version: str) -> None:
+def _check_installed() -> None:
+    try:
+        version = importlib.metadata.version("litellm")
+    except importlib.metadata.PackageNotFoundError as error:
+        raise UserError("litellm is not installed; install it with `pip install litellm`") from error
     if version in _MALICIOUS:
         raise UserError(f"litellm {version} carried a credential stealer; install another version and change your keys")
 
@@ -233,15 +234,18 @@ def _clean_url(url: str) -> str:
 
 def _one_line(text: str, environment: Mapping[str, str] | None = None) -> str:
     """``text`` on one line without secrets, and not longer than a terminal can bear."""
+    text = _flat(text)
     for name, value in (os.environ if environment is None else environment).items():
         # Very short values are no secrets, and replacing them would garble the text.
-        if len(secret := value.strip()) >= 6 and _SECRET_NAME.search(name):
+        if _SECRET_NAME.search(name) and len(secret := _flat(value)) >= 6:
             text = text.replace(secret, "[hidden]")
     text = _SECRET_TEXT.sub("[hidden]", text)
     text = _URL.sub(lambda match: _clean_url(match.group()), text)
-    text = "".join(char if char.isprintable() else " " for char in text)
-    text = " ".join(text.split())
     return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 3] + "..."
+
+
+def _flat(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _check(spec: ModelSpec) -> None:
@@ -256,10 +260,7 @@ def _check(spec: ModelSpec) -> None:
     owned = sorted(_OWNED & set(spec.extra))
     if owned:
         raise UserError(f"model {spec.id!r}: 'extra' must not hold {', '.join(owned)}")
-    try:
-        _refuse_malicious(importlib.metadata.version("litellm"))
-    except importlib.metadata.PackageNotFoundError as error:
-        raise UserError(f"model {spec.id!r} needs litellm; install it with pip install litellm") from error
+    _check_installed()
     if provider == "hosted_vllm" and not (spec.api_base or os.environ.get("HOSTED_VLLM_API_BASE")):
         # litellm would send the prompts to api.openai.com.
         raise UserError(

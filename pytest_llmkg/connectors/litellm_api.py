@@ -56,7 +56,7 @@ _OWNED = frozenset(
 _SECRET_NAME = re.compile(r"_(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"\b(Bearer\s+|sk-)[\w.*-]{6,}")
 _URL = re.compile(r"https?://[^\s'\"<>)\]]+")
-_NOISE = re.compile(r"^(litellm\.)?[A-Za-z]*(Error|Timeout|Exception)(:| - )\s*")
+_NOISE = re.compile(r"^(litellm\.)?\w*(Error|Timeout|Exception)( \w*Error)?(:| - )\s*")
 _LONGEST_CAUSE = 300
 
 
@@ -77,10 +77,10 @@ class LitellmConnector:
                 an answer.
         """
         try:
+            litellm = await self._library()
+            started = time.perf_counter()
             # litellm's own limit holds for each read; a body that trickles in would go on for ever.
             async with asyncio.timeout(request.timeout):
-                litellm = await self._library()
-                started = time.perf_counter()
                 response = await litellm.acompletion(**self._arguments(request))
         except TimeoutError:
             raise self._error(f"no answer within {request.timeout:g} s") from None
@@ -182,7 +182,9 @@ def _cause(error: BaseException, timeout: float) -> str:
     causes = [error]
     while (deeper := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(deeper)
-    text = " ".join(str(error).split())
+    text = _flat(str(error).partition("Traceback (most recent call last)")[0])
+    if text.startswith("litellm.BadRequestError: LLM Provider NOT provided"):
+        return "litellm knows no such provider"
     while match := _NOISE.match(text):
         text = text[match.end() :]
     for cause in causes:

@@ -298,6 +298,31 @@ def test_nothing_is_printed_and_nothing_reaches_the_log(
     assert not [record for record in caplog.records if "litellm" in record.name.lower()]
 
 
+def test_a_provider_that_litellm_does_not_know_is_said_so(ask: Callable[..., Answer]) -> None:
+    assert refusal(ask, spec("nosuchprovider/x")) == "my-model at nosuchprovider: litellm knows no such provider"
+
+
+def test_a_missing_key_is_said_in_words_and_without_a_traceback(ask: Callable[..., Answer]) -> None:
+    for provider, variable in (("openai", "OPENAI_API_KEY"), ("gemini", "GEMINI_API_KEY")):
+        text = refusal(ask, spec(f"{provider}/x"))
+        assert text.startswith(f"my-model at {provider}: Missing")
+        assert variable in text
+        assert "Traceback" not in text
+
+
+def test_the_time_for_importing_does_not_count(run: Callable[..., Any], server: OpenAIServer) -> None:
+    connector = LitellmConnector(spec(api_base=server.url))
+    load = connector._library
+
+    async def slowly() -> Any:
+        await asyncio.sleep(2.5)
+        return await load()
+
+    connector._library = slowly  # type: ignore[method-assign]  # stands for a slow machine
+    assert run(connector.ask(dataclasses.replace(REQUEST, timeout=2))).text == "ok"
+    run(connector.close())
+
+
 @pytest.mark.parametrize("version", ["1.82.7", "1.82.8"])
 def test_the_malicious_releases_are_refused(monkeypatch: pytest.MonkeyPatch, ask: Any, version: str) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda _name: version)

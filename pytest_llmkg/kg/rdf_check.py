@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_llmkg.contracts import RdfVerdict
 from pytest_llmkg.kg.limits import BASE_IRI
@@ -13,10 +13,11 @@ from pytest_llmkg.kg.query_check import message_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rdflib import Graph
     from rdflib.term import Node
 
 __all__ = ["LANGUAGE_AND_TYPE", "check_rdf", "remote_contexts", "tags_and_types_turtle"]
+
+_Triple: TypeAlias = "tuple[Node, Node, Node]"
 
 LANGUAGE_AND_TYPE = "{} literals with both language and type are not allowed."
 
@@ -46,24 +47,34 @@ def check_rdf(text: str, rdflib_name: str) -> RdfVerdict:
         remote = next(remote_contexts(tree), None)
         if remote is not None:
             return RdfVerdict(f"remote JSON-LD contexts are not allowed: {remote}")
-        graph = _parsed(text, rdflib_name, None)
+        triples = _parsed(text, rdflib_name, None)
         if rdflib_name == "turtle" and tags_and_types_turtle(text):
             return RdfVerdict(LANGUAGE_AND_TYPE.format("Turtle"))
         if rdflib_name == "json-ld" and _tags_and_types_json(tree):
             return RdfVerdict(LANGUAGE_AND_TYPE.format("JSON-LD"))
-        return RdfVerdict(None, tuple(sorted(_absolute_lines(graph, text, rdflib_name))))
+        return RdfVerdict(None, tuple(sorted(_absolute_lines(triples, text, rdflib_name))))
     except Exception as error:  # noqa: BLE001  (recorded: whatever a text makes the parser raise is its verdict)
         return RdfVerdict(message_of(error))
 
 
-def _parsed(text: str, rdflib_name: str, base: str | None) -> Graph:
+def _parsed(text: str, rdflib_name: str, base: str | None) -> list[_Triple]:
+    """The triples in the order in which the parser found them, without repetitions.
+
+    rdflib's own order follows the labels that it invents for blank nodes, which differ from run to run.
+    """
     from rdflib import Graph
+    from rdflib.store import TripleAddedEvent
 
-    return Graph().parse(data=text, format=rdflib_name, publicID=base)
+    graph = Graph()
+    found: dict[_Triple, None] = {}
+    events: Any = graph.store.dispatcher  # rdflib has no types for it
+    events.subscribe(TripleAddedEvent, lambda event: found.setdefault(event.triple))
+    graph.parse(data=text, format=rdflib_name, publicID=base)
+    return [triple for triple in found if triple in graph]
 
 
-def _absolute_lines(graph: Graph, text: str, rdflib_name: str) -> list[str]:
-    lines = _lines(graph)
+def _absolute_lines(triples: list[_Triple], text: str, rdflib_name: str) -> list[str]:
+    lines = _lines(triples)
     if not any(_RELATIVE.search(line) for line in lines):
         return lines
     try:
@@ -72,7 +83,7 @@ def _absolute_lines(graph: Graph, text: str, rdflib_name: str) -> list[str]:
         return lines
 
 
-def _lines(graph: Graph) -> list[str]:
+def _lines(triples: list[_Triple]) -> list[str]:
     """What rdflib writes as N-Triples; unlike it, also with IRIs that N-Triples does not permit."""
     from rdflib import BNode, Literal
     from rdflib.plugins.serializers.nt import _quoteLiteral
@@ -84,7 +95,7 @@ def _lines(graph: Graph) -> list[str]:
             return labels.setdefault(term, f"_:b{len(labels)}")
         return _quoteLiteral(term) if isinstance(term, Literal) else f"<{term}>"
 
-    return [f"{written(s)} {written(p)} {written(o)} ." for s, p, o in graph]
+    return [f"{written(s)} {written(p)} {written(o)} ." for s, p, o in triples]
 
 
 def tags_and_types_turtle(text: str) -> bool:

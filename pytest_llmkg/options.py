@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.errors import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,8 +62,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def is_active(config: pytest.Config) -> bool:
     """True when this session is about models: by one of our options or by a benchmark folder among the arguments."""
-    given = ("models", "tasks", "iterations", "llmkg_seed", "llmkg_cases", "llmkg_run_dir", "llmkg_min_score")
-    if any(config.getoption(name) is not None for name in given):
+    if any(config.getoption(name) is not None for name, *_ in _OPTIONS):
         return True
     base = config.invocation_params.dir
     targets = [(base / str(arg).split("::")[0]).resolve() for arg in config.args]
@@ -70,15 +71,21 @@ def is_active(config: pytest.Config) -> bool:
 
 
 def parse_settings(config: pytest.Config) -> Settings:
-    """The settings of this session: command line over ini over default."""
+    """The settings of this session: command line over ini over default.
+
+    Raises:
+        UserError: ``--tasks`` names none, as with an empty shell variable; running all tasks then could be dear.
+    """
     get = config.getoption
-    models = get("models")
+    models, tasks = get("models"), get("tasks")
+    if tasks is not None and not _split(tasks):
+        raise UserError("--tasks names no task; leave it out to run all of them")
     base = config.invocation_params.dir
     run_dir = get("llmkg_run_dir")
     seed = get("llmkg_seed")
     return Settings(
         models=_split(models if models is not None else ",".join(config.getini("llmkg_models"))),
-        tasks=_split(get("tasks") or ""),
+        tasks=_split(tasks or ""),
         iterations=get("iterations") or 1,
         seed=DEFAULT_SEED if seed is None else seed,
         case_files=(*config.getini("llmkg_cases"), *(base / path for path in get("llmkg_cases") or ())),

@@ -5,20 +5,19 @@ Nothing here imports a graph or model library; a session that has nothing to do 
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_llmkg import options
-from pytest_llmkg.errors import UserError
+from pytest_llmkg.errors import LlmkgError, UserError
 from pytest_llmkg.plain import to_plain
 from pytest_llmkg.records import Case, ModelSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
+    from pathlib import Path
 
     from pytest_llmkg.records import Transcript
     from pytest_llmkg.session import FinishedRun, Keeper, Runner
@@ -39,12 +38,15 @@ class _State:
     def __init__(self) -> None:
         self.suite: Suite | None = None
         self.runner: Runner | None = None
+        self.keeper: Keeper | None = None
         self.finished: FinishedRun | None = None
-        self.problem: str | None = None
+        self.problems: list[str] = []
 
 
 _STATE = pytest.StashKey[_State]()
+# Dialogues that no report carries yet, and whether the test has held any.
 _HELD = pytest.StashKey["list[tuple[Case, Transcript]]"]()
+_HAS_HELD = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,8 +65,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Checks models, tasks and case files before anything runs; only in sessions that are about models."""
     config.addinivalue_line("markers", _MARKER)
     config.stash[_STATE] = _State()
-    if options.is_active(config) and not config.option.help:
-        _suite(config)
+    is_controller = not hasattr(config, "workerinput")
+    if is_controller:
+        config.pluginmanager.register(_Controller(config), "llmkg-controller")
+    if options.is_active(config) and not config.getoption("help", default=False):
+        try:
+            _suite(config)
+            if is_controller and not config.getoption("collectonly", default=False):
+                _keeper(config)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from error
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -77,7 +87,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Models, cases, seed and versions, in sessions that are about models."""
     suite = config.stash[_STATE].suite
-    return [] if suite is None else [f"llmkg: {line}" for line in suite.header_lines()]
+    if suite is None:
+        return []
+    from pytest_llmkg.session import versions
+
+    found = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return [f"llmkg: {line}" for line in (*suite.header_lines(), f"versions {found}")]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -91,14 +106,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"{metafunc.function.__name__}: a test marked llmkg must use dialogue, case or model",
             pytrace=False,
         )
-    with _usage_errors():
+    try:
         rows = _suite(metafunc.config).plan(marker.args, names)
-    metafunc.parametrize(names, [[getattr(row, name) for name in names] for row in rows], ids=[row.id for row in rows])
+    except UserError as error:
+        pytest.fail(str(error), pytrace=False)
+    values = [[getattr(row, name) for name in names] for row in rows]
+    # Without any case there is a placeholder, which the next hook drops.
+    metafunc.parametrize(names, values or [[None] * len(names)], ids=[row.id for row in rows] or ["none"])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Drops the placeholders of marked tests without any case, e.g. those of tasks that ``--tasks`` excludes."""
-    empty = [item for item in items if item.get_closest_marker("llmkg") and item.name.endswith("[NOTSET]")]
+    empty = [item for item in items if item.get_closest_marker("llmkg") and _parameters(item).get("case", item) is None]
     if empty:
         config.hook.pytest_deselected(items=empty)
         items[:] = [item for item in items if item not in empty]
@@ -118,6 +137,7 @@ class BoundDialogue:
         runner = _runner(self.item.config)
         transcript = runner.hold(self.case, self.model, self.iteration)
         self.item.stash.setdefault(_HELD, []).append((self.case, transcript))
+        self.item.stash[_HAS_HELD] = True
         # A rerun of the test must not pile its properties upon those of the first attempt.
         self.item.user_properties[:] = [p for p in self.item.user_properties if not p[0].startswith("llmkg.")]
         self.item.user_properties.extend(runner.properties(transcript))
@@ -141,7 +161,8 @@ def pytest_runtest_makereport(
     report = yield
     held = item.stash.get(_HELD, [])
     item.stash[_HELD] = []
-    if not held and report.failed and report.when != "teardown" and item.get_closest_marker("llmkg"):
+    broke_off = report.failed and report.when != "teardown" and _HAS_HELD not in item.stash
+    if broke_off and item.get_closest_marker("llmkg"):
         held = _broken_off(item, f"{call.excinfo.typename}: {call.excinfo.value}" if call.excinfo else "failed")
     if held:
         setattr(report, _ATTRIBUTE, to_plain(held))
@@ -151,58 +172,86 @@ def pytest_runtest_makereport(
 class _Controller:
     """Hooks of the one process that writes: the controller of pytest-xdist, or the only process without it."""
 
-    def __init__(self, state: _State, keeper: Keeper) -> None:
-        self._state = state
-        self._keeper = keeper
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._state = config.stash[_STATE]
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Appends the dialogues of a report to the run file, at once."""
-        for case, transcript in report.__dict__.pop(_ATTRIBUTE, ()):
-            self._keeper.keep(case, transcript)
-        if report.failed and report.when not in ("setup", "call", "teardown"):
-            self._keeper.keep_lost(report.nodeid, report.longreprtext)
+        """Appends the dialogues of a report to the run file, at once, and takes them off the report."""
+        held = report.__dict__.pop(_ATTRIBUTE, ())
+        # A test whose process died is reported by pytest-xdist, in no phase.
+        lost = report.failed and report.when not in ("setup", "call", "teardown") and self._state.suite is not None
+        if self._state.problems or not (held or lost):
+            return
+        try:
+            for case, transcript in held:
+                _keeper(self._config).keep(case, transcript)
+            if lost:
+                _keeper(self._config).keep_lost(report.nodeid, report.longreprtext)
+        except (LlmkgError, OSError) as error:
+            self._give_up(f"no dialogue was recorded from here on: {error}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Writes the reports; what fails here must not hide the results of the tests."""
+        state = self._state
+        if state.keeper is None:
+            return
         try:
-            self._state.finished = self._keeper.finish()
+            state.finished = state.keeper.finish()
         except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
-            self._state.problem = f"no report was written: {type(error).__name__}: {error}"
+            state.problems.append(f"no report was written: {type(error).__name__}: {error}")
+        if state.finished is not None and state.finished.problem:
+            state.problems.append(state.finished.problem)
+        if state.problems:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Shows the leaderboard and where the page is."""
-        finished, problem = self._state.finished, self._state.problem
-        if finished is None and problem is None:
+        state = self._state
+        if state.finished is None and not state.problems:
             return
         terminalreporter.write_sep("=", "llmkg leaderboard")
-        for line in [] if finished is None else finished.lines(shutil.get_terminal_size((100, 24)).columns):
-            terminalreporter.write_line(line)
-        if problem is not None:
-            terminalreporter.write_line(problem, red=True)
-        terminalreporter.write_line(f"run file: {self._keeper.directory / 'run.jsonl'}")
+        if state.finished is not None:
+            for line in state.finished.lines(max(config.get_terminal_writer().fullwidth, 60)):
+                terminalreporter.write_line(line)
+            terminalreporter.write_line("")
+            terminalreporter.write_line(f"leaderboard: {_shown(state.finished.page, config)}")
+        if state.keeper is not None:
+            terminalreporter.write_line(f"run file: {_shown(state.keeper.directory / 'run.jsonl', config)}")
+        for problem in state.problems:
+            terminalreporter.write_line(f"llmkg: {problem}", red=True)
+
+    def _give_up(self, problem: str) -> None:
+        """Ends the session: answers that cannot be kept should not be paid for."""
+        self._state.problems.append(problem)
+        for name in ("session", "dsession"):  # pytest's own session, and the one of pytest-xdist's controller
+            running = self._config.pluginmanager.getplugin(name)
+            if running is not None:
+                running.shouldstop = f"llmkg: {problem}"
 
 
 def _suite(config: pytest.Config) -> Suite:
     """The suite of this session, built when first needed."""
     state = config.stash[_STATE]
     if state.suite is None:
-        from pytest_llmkg.session import Keeper
         from pytest_llmkg.suite import build_suite
 
-        hook = config.hook
-        with _usage_errors():
-            state.suite = build_suite(
-                options.parse_settings(config),
-                config.rootpath,
-                [task for tasks in hook.pytest_llmkg_tasks(config=config) for task in tasks],
-                [factory for factories in hook.pytest_llmkg_connectors(config=config) for factory in factories],
-            )
-            if not hasattr(config, "workerinput"):
-                controller = _Controller(state, Keeper(state.suite, config.rootpath))
-                config.pluginmanager.register(controller, "llmkg-controller")
+        hook, settings = config.hook, options.parse_settings(config)
+        tasks, connectors = hook.pytest_llmkg_tasks(config=config), hook.pytest_llmkg_connectors(config=config)
+        state.suite = build_suite(settings, config.rootpath, tasks, connectors)
     return state.suite
+
+
+def _keeper(config: pytest.Config) -> Keeper:
+    """What writes this session's run; made when first needed, since only the tests may tell that models are asked."""
+    state = config.stash[_STATE]
+    if state.keeper is None:
+        from pytest_llmkg.session import Keeper
+
+        state.keeper = Keeper(_suite(config), config.rootpath)
+    return state.keeper
 
 
 def _runner(config: pytest.Config) -> Runner:
@@ -218,18 +267,19 @@ def _broken_off(item: pytest.Item, error: str) -> list[tuple[Case, Transcript]]:
     """The record of a dialogue that was never held, since the test failed before."""
     from pytest_llmkg.session import error_transcript
 
-    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+    row = _parameters(item)
+    if not {"case", "model", "iteration"} <= row.keys():
         return []
-    params: dict[str, Any] = item.callspec.params
-    if not {"case", "model", "iteration"} <= params.keys():
-        return []
-    return [(params["case"], error_transcript(params["case"], params["model"].id, params["iteration"], error))]
+    return [(row["case"], error_transcript(row["case"], row["model"].id, row["iteration"], error))]
 
 
-@contextlib.contextmanager
-def _usage_errors() -> Iterator[None]:
-    """Turns what the user can mend into pytest's own usage error: one line, exit status 4."""
-    try:
-        yield
-    except UserError as error:
-        raise pytest.UsageError(str(error)) from error
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    """The values that a test was made for, by name; empty for one without."""
+    call = item.callspec if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+    return {} if call is None else dict(call.params)
+
+
+def _shown(path: Path, config: pytest.Config) -> Path:
+    """``path`` from where the user stands, if it is below."""
+    here = config.invocation_params.dir
+    return path.relative_to(here) if path.is_relative_to(here) else path

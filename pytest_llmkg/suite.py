@@ -5,12 +5,13 @@ from __future__ import annotations
 import fnmatch
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_llmkg.cases.files import load_case_files
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
 from pytest_llmkg.data_files import fixtures_root
+from pytest_llmkg.errors import UserError
 from pytest_llmkg.models import load_model_table, model_table_paths, resolve_models
 from pytest_llmkg.options import Settings
 from pytest_llmkg.records import Case, ModelSpec
@@ -18,10 +19,12 @@ from pytest_llmkg.registry import Registry, unknown_name
 from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["PlannedTest", "Suite", "build_suite"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +60,27 @@ class Suite:
         """
         wanted = {self.tasks.get(name).info.name for name in task_names} or set(self.tasks.names())
         cases: tuple[Case | None, ...] = tuple(case for case in self.cases if case.task in wanted)
-        slugs = _unique_slugs([model.id for model in self.models])
+        labels = _unique_slugs(list(dict.fromkeys(case.label for case in self.cases)))
+        models = _unique_slugs([model.id for model in self.models])
         return tuple(
-            PlannedTest(_test_id(case, slugs[model.id] if model else None, iteration), case, model, iteration)
+            PlannedTest(
+                _test_id(
+                    f"{labels[case.label]}-{case.id}" if case else None, models[model.id] if model else None, iteration
+                ),
+                case,
+                model,
+                iteration,
+            )
             for case in (cases if "case" in parameters else (None,))
             for model in (self.models if "model" in parameters else (None,))
             for iteration in (range(1, self.settings.iterations + 1) if "iteration" in parameters else (None,))
         )
 
-    def find(self, test_id: str) -> PlannedTest | None:
-        """The test of any task with this id, None if there is none."""
-        return next((test for test in self.plan((), ("case", "model", "iteration")) if test.id == test_id), None)
+    def find(self, node_id: str) -> PlannedTest | None:
+        """The test of any task whose id ends pytest's ``node_id`` (pytest-xdist may add ``@group``), None if none."""
+        bracketed = re.search(r"\[([^\[\]]*)\](?:@[^\[\]]*)?$", node_id)
+        tests = self.plan((), ("case", "model", "iteration")) if bracketed else ()
+        return next((test for test in tests if bracketed and test.id == bracketed[1]), None)
 
     def header_lines(self) -> list[str]:
         """What this session runs, for the head of the terminal output."""
@@ -75,40 +88,54 @@ class Suite:
         times = "once" if self.settings.iterations == 1 else f"{self.settings.iterations} times"
         return [
             f"models {', '.join(model.id for model in self.models)}",
-            f"{len(self.cases)} cases of {labels} tasks, each asked {times}; seed {self.settings.seed}",
+            f"cases {len(self.cases)} of {labels} task labels, each asked {times}",
+            f"seed {self.settings.seed}",
         ]
 
 
 def build_suite(
     settings: Settings,
     root: Path,
-    tasks: Iterable[Task] = (),
-    connectors: Iterable[ConnectorFactory] = (),
+    tasks: Iterable[object] = (),
+    connectors: Iterable[object] = (),
 ) -> Suite:
     """The suite for ``settings``; complains about everything that can be known to fail before a model is called.
 
     Args:
         settings: what was asked for.
         root: folder of the user's own model tables.
-        tasks: further tasks, from hooks.
-        connectors: further connectors, from hooks.
+        tasks: what the hook ``pytest_llmkg_tasks`` returned, one list of tasks for each of its implementations.
+        connectors: what the hook ``pytest_llmkg_connectors`` returned, likewise.
 
     Raises:
-        UserError: an unknown task, model or setting, a broken case file, a model that can never answer.
+        UserError: an unknown task, model or setting, a broken case file, a model that can never answer, a hook that
+            returned something else than it should.
     """
     task_registry, connector_registry = discover_tasks(), discover()
-    for task in tasks:
+    for task in _checked(tasks, Task, "pytest_llmkg_tasks"):
         task_registry.add(task.info.name, task)
-    for factory in connectors:
+    for factory in _checked(connectors, ConnectorFactory, "pytest_llmkg_connectors"):
         connector_registry.add(factory.scheme, factory)
     table = load_model_table(model_table_paths(root))
     models = resolve_models(settings.models, table, connector_registry.names())
     for model in models:
         connector_registry.get(model.connector).check(model)
+    for folder in settings.case_files:
+        if folder.is_dir() and not any(folder.glob("*.toml")):
+            raise UserError(f"{folder}: the folder holds no case file (*.toml)")
     data = fixtures_root()
     paths = (data / "cases", *settings.case_files)
     cases = load_case_files(paths, data / "graphs", task_registry, settings.seed)
     return Suite(settings, task_registry, connector_registry, models, _chosen(cases, settings.tasks))
+
+
+def _checked(lists: Iterable[object], kind: type[T], hook: str) -> Iterator[T]:
+    """The items of what hooks returned; these are written by users, so that a slip needs a sentence, no traceback."""
+    for items in lists:
+        for item in items if isinstance(items, list | tuple) else [items]:
+            if not isinstance(item, kind):
+                raise UserError(f"the hook {hook} must return a list of {kind.__name__}, found {item!r:.60}")
+            yield item
 
 
 def _chosen(cases: tuple[Case, ...], globs: tuple[str, ...]) -> tuple[Case, ...]:
@@ -125,12 +152,8 @@ def _matches(case: Case, glob: str) -> bool:
     return fnmatch.fnmatchcase(case.label, glob) or fnmatch.fnmatchcase(case.task, glob)
 
 
-def _test_id(case: Case | None, model: str | None, iteration: int | None) -> str:
-    parts = [
-        f"{_slug(case.label)}-{case.id}" if case else "",
-        model or "",
-        f"r{iteration:02d}" if iteration else "",
-    ]
+def _test_id(case: str | None, model: str | None, iteration: int | None) -> str:
+    parts = (case, model, f"r{iteration:02d}" if iteration else None)
     return "-".join(part for part in parts if part)
 
 

@@ -48,7 +48,7 @@ def layout_breaks(text: str, *, json_text: bool) -> int:
     deep as that line. In Turtle, a statement begins at the margin and goes on deeper.
     """
     breaks, indent, in_statement = 0, _indent_at(text, 0), False
-    open_lines: list[int] = []
+    open_lines: list[tuple[int, int]] = []
     pattern = _JSON_STRUCTURE if json_text else _STRUCTURE
     breaks += 0 if json_text else int(bool(indent))
     at_line_start = True
@@ -64,10 +64,12 @@ def layout_breaks(text: str, *, json_text: bool) -> int:
             breaks += _line_breaks(text, match.end(), indent, open_lines, in_statement or json_text)
         elif mark in _OPEN:
             in_statement, at_line_start = True, False
-            open_lines.append(indent)
+            open_lines.append((indent, match.start()))
         elif mark in _CLOSE:
-            opened = open_lines.pop() if open_lines else None
-            breaks += int(opened is None or (at_line_start and opened != indent))
+            opened, opened_at = open_lines.pop() if open_lines else (-1, match.start())
+            breaks += int(opened < 0 or (at_line_start and opened != indent))
+            line = text.rfind("\n", 0, match.start()) + 1
+            breaks += int(json_text and not at_line_start and opened_at < line)
             at_line_start = False
         elif mark == "." and not open_lines:
             in_statement = False
@@ -81,10 +83,10 @@ def _indent_at(text: str, start: int) -> int:
     return end - start
 
 
-def _line_breaks(text: str, start: int, indent: int, open_lines: list[int], inside: bool) -> int:  # noqa: FBT001
+def _line_breaks(text: str, start: int, indent: int, open_lines: list[tuple[int, int]], inside: bool) -> int:  # noqa: FBT001
     first = text[start + indent : start + indent + 1]
     if first in {"", "\n", "\r", "#"} or first in _CLOSE:
         return 0
     if open_lines:
-        return int(indent <= open_lines[-1])
+        return int(indent <= open_lines[-1][0])
     return int(inside != (indent > 0))

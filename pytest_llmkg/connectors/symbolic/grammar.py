@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Fault", "Token", "first_fault", "tokens_of"]
+__all__ = ["Fault", "Token", "first_fault", "mixed_roles", "tokens_of"]
 
 _DEEPEST = 60
 _TOKENS = re.compile(
@@ -90,6 +90,16 @@ def first_fault(text: str, *, lines_only: bool = False) -> Fault | None:
     return None
 
 
+def mixed_roles(text: str) -> int:
+    """How many names a sound text uses both as predicate and as subject or object, which few sensible graphs do."""
+    reader = _Reader(tokens_of(text), text, lines_only=False)
+    try:
+        reader.document()
+    except _FaultError:
+        return 0
+    return len(reader.predicates & reader.things)
+
+
 class _Reader:
     """A recursive-descent recogniser over the tokens of one text."""
 
@@ -99,6 +109,8 @@ class _Reader:
         self._at = 0
         self._lines_only = lines_only
         self._prefixes: set[str] = set()
+        self.predicates: set[str] = set()
+        self.things: set[str] = set()
 
     def document(self) -> None:
         while self._kind != "end":
@@ -168,10 +180,10 @@ class _Reader:
         if self._kind == "(":
             self._collection(0)
         else:
-            self._noun()
+            self.things.add(self._noun())
         self._predicates(0)
 
-    def _noun(self) -> None:
+    def _noun(self) -> str:
         if self._kind not in _NOUNS:
             raise self._fail()
         if self._kind == "name":
@@ -179,6 +191,7 @@ class _Reader:
             if prefix not in self._prefixes:
                 raise self._fail(prefix)
         self._at += 1
+        return self._tokens[self._at - 1].text
 
     def _predicates(self, depth: int) -> None:
         while True:
@@ -187,7 +200,7 @@ class _Reader:
             elif self._kind == "blank":
                 raise self._fail()
             else:
-                self._noun()
+                self.predicates.add(self._noun())
             self._object(depth)
             while self._kind == ",":
                 self._at += 1
@@ -211,7 +224,7 @@ class _Reader:
         elif self._kind == "number" or self._token.text in {"true", "false"}:
             self._at += 1
         else:
-            self._noun()
+            self.things.add(self._noun())
 
     def _literal(self) -> None:
         opening = self._token

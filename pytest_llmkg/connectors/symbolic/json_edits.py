@@ -54,8 +54,10 @@ def json_edits(text: str, fault: Fault) -> Iterator[Edit]:
     for rank, (start, end) in enumerate(nearest):
         extra = min(rank, 20) * 0.05
         yield from _token_edits(text[start:end], start, end, extra)
+    ends = {end for _, end in tokens}
     for rank, place in enumerate(dict.fromkeys(p for token in nearest for p in (token[1], token[0]))):
-        extra = min(rank, 40) * 0.03
+        # What separates or closes stands right behind a token.
+        extra = min(rank, 40) * 0.03 + (0 if place in ends else 0.25)
         for mark, cost in ((",", 1), (":", 1), ('"', 1.2), ("{", 1.5), ("[", 1.5), ("}", 1.5), ("]", 1.5), ("@", 3)):
             yield Edit(place, place, mark, cost + extra)
     yield from _string_edits(text, fault.at)
@@ -109,7 +111,9 @@ def _string_edits(text: str, at: int) -> Iterator[Edit]:
 def _bracket_edits(text: str) -> Iterator[Edit]:
     """A bracket at the end of any line: the parser notices a lost one far behind the place where it belongs."""
     for match in re.finditer(r"([^\n]*?)(,?)[ \t]*(?:\n([ \t]*)|\Z)", text):
-        if not match[0]:
+        if not match[1].strip():
+            if match[2]:
+                yield from (Edit(match.end(1), match.end(1), mark, 1.5) for mark in "}]")
             continue
         end, indent = match.end(1), match[3] or ""
         for mark in "}]":

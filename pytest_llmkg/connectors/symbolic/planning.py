@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.connectors.symbolic.lexicon import Lexicon, Mention
     from pytest_llmkg.connectors.symbolic.paths import Path, Web
     from pytest_llmkg.connectors.symbolic.questions import Question
+    from pytest_llmkg.connectors.symbolic.words import Comparison
     from pytest_llmkg.contracts import Term
 
 __all__ = ["Plan", "Planner", "show_plan", "show_term"]
@@ -82,8 +83,9 @@ class Planner:
 
     def _plans_of_values(self) -> Iterator[Plan]:
         question = self._question
-        cues = (question.order, question.comparison, question.negation)
-        unused = sum(cue is not None for cue in cues) + len(question.nodes) - 1
+        cues = (question.order, question.comparisons or None, question.negation)
+        summed = question.aggregate in {"SUM", "AVG"}
+        unused = sum(cue is not None for cue in cues) + summed + len(question.nodes) - 1
         for mention in question.nodes:
             start = show_term(mention.term, self._prefixes)
             for path, ends, score in self._ranked([mention.term], 3, lambda _: True):
@@ -128,7 +130,10 @@ class Planner:
         yield replace(plan, score=plan.score - _UNUSED * len(group))
 
     def _direction(self, path: Path, node: Mention) -> float:
-        """Whether the order of words speaks for the path's direction: ``X knows`` or ``knows X``, ``known by X``."""
+        """Whether the order of words speaks for the path's direction.
+
+        ``N knows``, ``known by N`` and ``the teacher of N`` have N as subject, ``knows N`` as object.
+        """
         places = [
             self._question.asked[w]
             for w in self._lexicon.predicate_words(path[0].predicate)
@@ -136,8 +141,10 @@ class Planner:
         ]
         if len(path) != 1 or not places:
             return 0.0
-        by = node.start > 0 and self._question.words[node.start - 1] == "by"
-        node_is_subject = by if min(places) < node.start else True
+        before = self._question.words[max(0, node.start - 2) : node.start]
+        of_names = any("of" in name for name in self._lexicon.predicates[path[0].predicate])
+        possessed = "of" in before and not of_names
+        node_is_subject = min(places) > node.start or "by" in before or possessed
         return 0.3 if path[0].inverse == node_is_subject else -0.3
 
     def _with_negation(self, plan: Plan, things: Sequence[Term], _target: Mention) -> Iterator[Plan]:
@@ -167,10 +174,11 @@ class Planner:
         return 0.3 if path[0].inverse == leads_to_it else -0.3
 
     def _with_comparison(self, plan: Plan, things: Sequence[Term], _target: Mention) -> Iterator[Plan]:
-        asked = self._question.comparison
-        if asked is None:
-            yield plan
-            return
+        for asked in self._question.comparisons:
+            yield from self._compared(plan, things, asked)
+        yield replace(plan, score=plan.score - _UNUSED) if self._question.comparisons else plan
+
+    def _compared(self, plan: Plan, things: Sequence[Term], asked: Comparison) -> Iterator[Plan]:
         kinds = _DATES if asked.is_date else _NUMERIC
         for path, ends, score in self._ranked(things, 2, lambda t: _is_of(t, kinds)):
             datatype = min(e.datatype or "" for e in ends)
@@ -179,7 +187,6 @@ class Planner:
             yield plan.with_pattern(f"?x {chain} ?v . FILTER(?v {asked.sign} {value})", score + 0.5)
         if not asked.is_date:
             yield from self._with_number_of(plan, things, f"{asked.sign} {asked.value}")
-        yield replace(plan, score=plan.score - _UNUSED)
 
     def _with_number_of(self, plan: Plan, things: Sequence[Term], test: str) -> Iterator[Plan]:
         """Things with so many others of a second class that the question names, or of a relation that it names."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.lexicon import Mention, find_mentions
-from pytest_llmkg.connectors.symbolic.words import FILLERS, Comparison, comparison_in, is_phrase, stem
+from pytest_llmkg.connectors.symbolic.words import FILLERS, Comparison, comparisons_in, is_phrase, stem
 
 if TYPE_CHECKING:
     from pytest_llmkg.connectors.symbolic.lexicon import Lexicon
@@ -31,7 +31,7 @@ class Question:
         nodes, classes: what it names, in order.
         aggregate: ``COUNT``, ``SUM`` or ``AVG``, None for a list.
         order: ``ASC`` or ``DESC`` for a superlative.
-        comparison: with a number or a date.
+        comparisons: with a number or a date; more than one if it can be read so.
         negation: place of the first negation, None without one.
         transitive: whether chains of a relation count.
         either: whether two named nodes are alternatives.
@@ -43,7 +43,7 @@ class Question:
     classes: tuple[Mention, ...]
     aggregate: str | None
     order: str | None
-    comparison: Comparison | None
+    comparisons: tuple[Comparison, ...]
     negation: int | None
     transitive: bool
     either: bool
@@ -60,8 +60,8 @@ def read_question(text: str, lexicon: Lexicon) -> Question:
     for place, word in enumerate(words):
         if place not in covered and word not in FILLERS:
             asked.setdefault(stem(word), place)
-    comparison = comparison_in(text)
-    rest = text if comparison is None else text[: comparison.start] + text[comparison.end :]
+    comparisons = comparisons_in(text)
+    rest = text[: comparisons[0].start] + text[comparisons[0].end :] if comparisons else text
     order = "ASC" if is_phrase(rest, _LOWEST) else "DESC" if is_phrase(rest, _HIGHEST) else None
     return Question(
         words=words,
@@ -70,7 +70,7 @@ def read_question(text: str, lexicon: Lexicon) -> Question:
         classes=tuple(classes),
         aggregate=_aggregate(text),
         order=order,
-        comparison=comparison,
+        comparisons=comparisons,
         negation=_negation(rest),
         transitive=is_phrase(text, _TRANSITIVE),
         either=any("or" in words[a.end : b.start] for a, b in pairwise(nodes)),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.edits import Edit, distinct, layout_breaks
-from pytest_llmkg.connectors.symbolic.grammar import Fault, first_fault
+from pytest_llmkg.connectors.symbolic.grammar import Fault, first_fault, mixed_roles
 from pytest_llmkg.connectors.symbolic.json_edits import first_json_fault, json_edits
 from pytest_llmkg.connectors.symbolic.line_edits import line_edits
 from pytest_llmkg.connectors.symbolic.turtle_edits import turtle_edits
@@ -120,7 +120,7 @@ def _search(root: _Draft, language: _Language) -> Iterator[_Draft]:
                 if following.text not in kept or kept[following.text].cost > following.cost:
                     kept[following.text] = following
         yield from sorted(clean.values(), key=lambda d: _rank(d, language))
-        beam = sorted(broken.values(), key=lambda d: (-_left(d, root), d.cost, d.text))[:_WIDTH]
+        beam = sorted(broken.values(), key=lambda d: (-_left(d, root), d.cost))[:_WIDTH]
         if not beam or budget < 0:
             break
         furthest = beam[0]
@@ -140,5 +140,7 @@ def _left(draft: _Draft, root: _Draft) -> int:
     return len(root.text) - (len(draft.text) - (draft.fault.at if draft.fault else len(draft.text)))
 
 
-def _rank(draft: _Draft, language: _Language) -> tuple[float, str]:
-    return draft.cost + 2 * layout_breaks(draft.text, json_text=language.json_text), draft.text
+def _rank(draft: _Draft, language: _Language) -> float:
+    """The price of a draft; equal ones stay in the order in which they were made."""
+    breaks = layout_breaks(draft.text, json_text=language.json_text)
+    return draft.cost + 2 * breaks + (0 if language.json_text else mixed_roles(draft.text))

@@ -93,7 +93,7 @@ def _deletions(tokens: list[Token], j: int, extra: float) -> Iterator[Edit]:
         if len(run) < count:
             return
         marks = all(t.kind not in {"iri", "name", "string", "word", "number", "blank"} for t in run)
-        cost = 1 + 0.3 * count if marks else 3 + 0.05 * (run[-1].end - run[0].start) + 0.3 * count
+        cost = 0.7 + 0.3 * count if marks else 3 + 0.05 * (run[-1].end - run[0].start) + 0.3 * count
         if j:
             yield Edit(tokens[j - 1].end, run[-1].end, "", cost + extra)
         following = tokens[j + count].start if j + count < len(tokens) else run[-1].end
@@ -154,6 +154,10 @@ def _iri_edits(start: int, line: str) -> Iterator[Edit]:
     for match in re.finditer(r"<([^<>\"\n]*[ \t][^<>\"\n]*)>", line):
         for filler in ("", "%20", "_", "-"):
             yield Edit(start + match.start(1), start + match.end(1), re.sub(r"[ \t]", filler, match[1]), 1)
+    for match in re.finditer(r"([\"'])(@[A-Za-z-]+)(\^\^(?:<[^<>\s]*>|[\w.-]*:[\w.-]*\w))", line):
+        # A literal has a language or a type; with a language, its type is implied.
+        yield Edit(start + match.start(3), start + match.end(3), "", 0.5)
+        yield Edit(start + match.start(2), start + match.end(2), "", 0.7)
     for match in re.finditer(r"<([^<>\s\"]+)(?=\s|$)", line):
         end = start + match.end()
         yield Edit(end, end, ">", 0.9)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FILLERS", "Comparison", "comparison_in", "is_phrase", "split_name", "stem", "stems_of"]
+__all__ = ["FILLERS", "Comparison", "comparisons_in", "is_phrase", "split_name", "stem", "stems_of"]
 
 _IRREGULAR: Mapping[str, str] = {
     "people": "person",
@@ -159,30 +159,29 @@ def is_phrase(text: str, *phrases: str) -> bool:
     return any(re.search(rf"\b(?:{phrase})\b", text, re.IGNORECASE) for phrase in phrases)
 
 
-def comparison_in(question: str) -> Comparison | None:
-    """The first comparison with a number or a date in ``question``."""
+def comparisons_in(question: str) -> tuple[Comparison, ...]:
+    """The first comparison with a number or a date in ``question``; both readings of what may be a year."""
     for found in _COMPARISON.finditer(question):
         sign = next(s for i, (_, s) in enumerate(_SIGNS) if found[f"s{i}"])
         value = re.compile(rf"\s+(?:the )?(?:year )?(?:{_VALUE})").match(question, found.end())
-        read = _value(value, sign) if value else None
-        if value is not None and read is not None:
-            return Comparison(sign, *read, found.start(), value.end())
-    return None
+        readings = _values(value, sign) if value else []
+        if value is not None and readings:
+            return tuple(Comparison(sign, *read, found.start(), value.end()) for read in readings)
+    return ()
 
 
-def _value(match: re.Match[str], sign: str) -> tuple[str, bool] | None:
+def _values(match: re.Match[str], sign: str) -> list[tuple[str, bool]]:
     if match["iso"]:
-        return match["iso"], True
+        return [(match["iso"], True)]
     day, month, year = (match[name] or match[f"{name}2"] for name in ("day", "month", "year"))
     if year:
-        if month.lower() not in _MONTHS:
-            return None
-        return f"{year}-{_MONTHS.index(month.lower()) + 1:02d}-{int(day):02d}", True
-    if match["number"]:
-        number = str(match["number"])
-        if re.fullmatch(r"1[5-9]\d\d|20\d\d", number) and not is_phrase(match.string, rf"than {number}"):
-            # A year: what is after it is after its last day.
-            return f"{number}-12-31" if sign in {">", "<="} else f"{number}-01-01", True
-        return number, False
+        known = month.lower() in _MONTHS
+        return [(f"{year}-{_MONTHS.index(month.lower()) + 1:02d}-{int(day):02d}", True)] if known else []
+    number = str(match["number"] or "")
+    if re.fullmatch(r"1[5-9]\d\d|20\d\d", number):
+        # Perhaps a year: what is after it is after its last day.
+        return [(f"{number}-12-31" if sign in {">", "<="} else f"{number}-01-01", True), (number, False)]
+    if number:
+        return [(number, False)]
     word = str(match["word"])
-    return (str(_NUMBERS.index(word)), False) if word in _NUMBERS else None
+    return [(str(_NUMBERS.index(word)), False)] if word in _NUMBERS else []

@@ -19,6 +19,7 @@ __all__ = ["FriendGraph", "friend_graph"]
 
 _PEOPLE = "https://kg.example/people/"
 _FOAF = "http://xmlns.com/foaf/0.1/"
+_MOST_EDGES = 1_000_000
 _TYPE = Term("iri", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
@@ -44,29 +45,38 @@ def friend_graph(parameters: Mapping[str, Json], seed: int) -> FriendGraph:
         seed: of the run.
 
     Raises:
-        CaseFileError: the parameters do not make the special node the only best known one.
+        CaseFileError: the parameters do not make the special node the only best known one, or the graph is too large.
+        UnknownNameError: an unknown format.
     """
     n, knows = _number(parameters, "n"), _number(parameters, "knowsCount")
     special, added = _number(parameters, "specialIndex"), _number(parameters, "specialAddKnowsCount")
-    edges = {(i, (i + step) % n) for i in range(n) for step in range(1, knows + 1)}
+    _check(n, knows, special, added)
     friends = range(added)
-    if not (0 <= special < n and 0 < knows < n and added <= special) or any((i, special) in edges for i in friends):
-        raise CaseFileError(
-            f"n={n}, knowsCount={knows}, specialIndex={special}, specialAddKnowsCount={added}: the first "
-            f"{added} persons must not be, nor already know, the special person; raise specialIndex or n"
-        )
-    edges |= {(i, special) for i in friends}
+    known = [
+        sorted({(i + step) % n for step in range(1, knows + 1)} | ({special} if i < added else set())) for i in range(n)
+    ]
     # The order must be the same for all formats of a case, so the format does not enter the seed.
     order = random.Random(f"{seed}/{n}/{knows}/{special}/{added}")  # noqa: S311  (no secret)
     persons = list(range(n))
     order.shuffle(persons)
-    triples = [triple for person in persons for triple in _person(person, sorted(edges), order)]
-    text = serialise(triples, str(parameters["format"]), {"people": _PEOPLE, "foaf": _FOAF})
+    triples = [triple for person in persons for triple in _person(person, known[person], order)]
+    text = serialise(triples, _format(parameters), {"people": _PEOPLE, "foaf": _FOAF})
     return FriendGraph(text, len(triples), _iri(special).value, tuple(_name(i) for i in friends))
 
 
-def _person(person: int, edges: list[tuple[int, int]], order: random.Random) -> list[TripleOfTerms]:
-    known = [target for source, target in edges if source == person]
+def _check(n: int, knows: int, special: int, added: int) -> None:
+    given = f"n={n}, knowsCount={knows}, specialIndex={special}, specialAddKnowsCount={added}"
+    # The last of the first `added` persons knows those up to added - 1 + knows; the special one must lie behind.
+    if not (knows > 0 and 0 < added <= special - knows and special < n):
+        raise CaseFileError(
+            f"{given}: one or more of the first persons must also know the special person, who must not be one of "
+            f"them nor known to them already; raise specialIndex or n"
+        )
+    if n * knows > _MOST_EDGES:
+        raise CaseFileError(f"{given}: n times knowsCount may be {_MOST_EDGES} at most")
+
+
+def _person(person: int, known: list[int], order: random.Random) -> list[TripleOfTerms]:
     order.shuffle(known)
     foaf_person, foaf_knows = Term("iri", f"{_FOAF}Person"), Term("iri", f"{_FOAF}knows")
     return [
@@ -87,4 +97,11 @@ def _number(parameters: Mapping[str, Json], name: str) -> int:
     value = parameters.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise CaseFileError(f"parameter {name!r} must be a whole number, found {value!r}")
+    return value
+
+
+def _format(parameters: Mapping[str, Json]) -> str:
+    value = parameters.get("format")
+    if not isinstance(value, str):
+        raise CaseFileError(f"parameter 'format' must be a text, found {value!r}")
     return value

@@ -69,16 +69,14 @@ def _expand(paths: Iterable[Path]) -> Iterable[Path]:
 
 def _read(path: Path, graphs: Path, tasks: Registry[Task]) -> _CaseFile:
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise CaseFileError(f"{path}: larger than {_LARGEST_FILE // 2**20} MiB; split the case file")
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CaseFileError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(_text_of(path, str(path)))
+    except tomllib.TOMLDecodeError as error:
         raise CaseFileError(f"{path}: not a TOML file: {error}") from error
+    except RecursionError as error:
+        raise CaseFileError(f"{path}: not a TOML file: nested too deeply") from error
     if data.get("schema") != SCHEMA:
         raise CaseFileError(f"{path}: field 'schema' must be {SCHEMA}, found {data.get('schema')!r}")
-    for key in data.keys() - _TOP_LEVEL:
+    for key in sorted(data.keys() - _TOP_LEVEL):
         raise CaseFileError(f"{path}: unknown field {key!r}; a case file has {', '.join(sorted(_TOP_LEVEL))}")
     try:
         task = tasks.get(str(data.get("task")))
@@ -88,6 +86,17 @@ def _read(path: Path, graphs: Path, tasks: Registry[Task]) -> _CaseFile:
     if not isinstance(defaults, dict):
         raise CaseFileError(f"{path}: field 'defaults' must be a table")
     return _CaseFile(path, graphs, task, defaults, _tables(path, data, "variant"), _tables(path, data, "case"))
+
+
+def _text_of(path: Path, place: str) -> str:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise CaseFileError(f"{place}: larger than {_LARGEST_FILE // 2**20} MiB; split the file")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CaseFileError(f"{place}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CaseFileError(f"{place}: not a text in UTF-8: {error}") from error
 
 
 def _tables(path: Path, data: Mapping[str, object], name: str) -> list[Mapping[str, Json]]:
@@ -137,17 +146,28 @@ def _case(file: _CaseFile, label: str, fields: Mapping[str, Json], seed: int) ->
 def _resolve(value: Json, file: _CaseFile, place: str) -> Json:
     if not (isinstance(value, dict) and value.keys() == {"file"}):
         return value
-    name = value["file"]
+    name = str(value["file"])
     for folder in (file.path.parent, file.graphs):
-        path = folder / str(name)
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
+        path = _inside(folder, name, place)
+        if path is not None:
+            return _text_of(path, f"{place}: file {name!r}")
     raise CaseFileError(f"{place}: no file {name!r} in {file.path.parent} or {file.graphs}")
+
+
+def _inside(folder: Path, name: str, place: str) -> Path | None:
+    """The file ``name`` below ``folder``, None if there is none; a prompt must not show files from elsewhere."""
+    try:
+        path = (folder / name).resolve()
+        if path.is_relative_to(folder.resolve()):
+            return path if path.is_file() else None
+    except (OSError, ValueError, RuntimeError) as error:  # too long, with a zero byte, a circle of links
+        raise CaseFileError(f"{place}: no file can be called {name!r:.60}: {error}") from error
+    raise CaseFileError(f"{place}: file {name!r} lies outside of {folder}; put it there")
 
 
 def _check_fields(task: Task, data: Mapping[str, Json], place: str) -> None:
     known = {name.rstrip("?"): (kind, name.endswith("?")) for name, kind in task.fields.items()}
-    for name in data.keys() - known:
+    for name in sorted(data.keys() - known):
         raise CaseFileError(f"{place}: unknown field {name!r}; {task.info.name} has {', '.join(known)}")
     for name, (kind, optional) in known.items():
         if name not in data:

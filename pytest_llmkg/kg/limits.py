@@ -39,7 +39,7 @@ class Limits:
     result_characters: int = 20_000_000
     memory_bytes: int = 2 * 1024**3
     cached_graphs: int = 32
-    cached_characters: int = 100_000_000
+    cached_characters: int = 40_000_000
 
 
 DEFAULT_LIMITS = Limits()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -45,12 +46,17 @@ class Ended:
 class WorkerProcess:
     """A running worker. Not thread safe; `pytest_llmkg.kg.Sandbox` sees to that.
 
+    Attributes:
+        owner: id of the process that started it.
+        answered: how many requests it has answered, the one that got it ready included.
+
     Raises:
         EngineError: the worker did not get ready; the text holds what it wrote.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.owner = os.getpid()
+        self.answered = 0
         path = [str(Path(p).resolve()) for p in sys.path]
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         try:
@@ -94,9 +100,11 @@ class WorkerProcess:
         finally:
             timer.cancel()
         if answer is None:
-            return Ended(late.is_set(), self._process.wait())
+            status = self._process.wait()
+            return Ended(late.is_set() or status == -getattr(signal, "SIGALRM", 0), status)
         if "fault" in answer:
             raise EngineError(f"the graph engine's process failed: {answer['fault']}")
+        self.answered += 1
         return answer
 
     def _expire(self, late: threading.Event) -> None:

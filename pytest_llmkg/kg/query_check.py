@@ -27,8 +27,6 @@ _UPDATES = frozenset({"load", "insert", "delete", "clear", "drop", "create", "ad
 
 def message_of(error: BaseException) -> str:
     """The text of ``error``, never empty: its type's name stands in for a missing text."""
-    if isinstance(error, MemoryError):
-        return "the parser ran out of memory"
     return str(error) or type(error).__name__
 
 
@@ -46,6 +44,8 @@ def check_query(query: str) -> QueryVerdict:
         iris = {str(iri) for iri in _iris(tree)}
         names = tuple(dict.fromkeys(_names(expand_escapes(query), iris)))
         return QueryVerdict(None, _FORMS.get(tree[1].name), names)
+    except MemoryError:  # not the text's fault for sure: earlier texts may have filled the process
+        raise
     except Exception as error:  # noqa: BLE001  (recorded: whatever a text makes the parser raise is its verdict)
         return QueryVerdict(message_of(error))
 
@@ -108,6 +108,8 @@ def _reached(query: str) -> set[str] | None:
 
     try:
         tree = parseQuery(query)
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001  (recorded: the caller refuses a text that does not parse)
         return None
     return {_REACHING[p.name] for p in _parts(tree) if isinstance(p, CompValue) and p.name in _REACHING}

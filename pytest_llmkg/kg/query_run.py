@@ -42,20 +42,24 @@ class GraphCache:
         """Loads ``graph``; the parser's message if it does not parse."""
         from pyoxigraph import Store
 
+        self._make_room(len(graph.text))
         store = Store()
         try:
             with no_new_files():
                 store.load(graph.text, format_named(graph.format).oxigraph_format(), base_iri=BASE_IRI)
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
             return message_of(error)
         self._stores[key] = (store, len(graph.text))
-        while len(self._stores) > 1 and self._full():
-            self._stores.popitem(last=False)
         return None
 
-    def _full(self) -> bool:
-        held = sum(size for _, size in self._stores.values())
-        return len(self._stores) > self._limits.cached_graphs or held > self._limits.cached_characters
+    def _make_room(self, size: int) -> None:
+        while self._stores and (
+            len(self._stores) >= self._limits.cached_graphs
+            or size + sum(held for _, held in self._stores.values()) > self._limits.cached_characters
+        ):
+            self._stores.popitem(last=False)
 
 
 def run_query(store: Store, query: str, prefixes: Mapping[str, str], limits: Limits) -> QueryResult:
@@ -80,6 +84,8 @@ def execute(store: Store, query: str, prefixes: Mapping[str, str], limits: Limit
             with no_new_files():
                 answer = store.query(query, base_iri=BASE_IRI, prefixes=dict(prefixes), custom_functions=unknown)
                 return _read(answer, limits)
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
             name = _UNKNOWN_FUNCTION.search(str(error))
             if name is None or not _declare(name[1], unknown):

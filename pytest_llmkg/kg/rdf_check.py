@@ -53,6 +53,8 @@ def check_rdf(text: str, rdflib_name: str) -> RdfVerdict:
         if rdflib_name == "json-ld" and _tags_and_types_json(tree):
             return RdfVerdict(LANGUAGE_AND_TYPE.format("JSON-LD"))
         return RdfVerdict(None, tuple(sorted(_absolute_lines(triples, text, rdflib_name))))
+    except MemoryError:  # not the text's fault for sure: earlier texts may have filled the process
+        raise
     except Exception as error:  # noqa: BLE001  (recorded: whatever a text makes the parser raise is its verdict)
         return RdfVerdict(message_of(error))
 
@@ -79,6 +81,8 @@ def _absolute_lines(triples: list[_Triple], text: str, rdflib_name: str) -> list
         return lines
     try:
         return _lines(_parsed(text, rdflib_name, BASE_IRI))
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001  (the verdict is made; the worker's directory is "/" on every machine)
         return lines
 

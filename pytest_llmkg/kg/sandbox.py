@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Sandbox"]
 
 _LOADS = 3
+_FRESH = 3  # answers: ready, graph missing, graph loaded; nothing of earlier texts fills its memory
 _REMEMBERED = 20_000_000  # characters, of verdicts and of results each
 
 
@@ -160,12 +161,17 @@ class Sandbox:
         raise EngineError(f"the graph engine's process ended {_LOADS} times between loading a graph and a query")
 
     def _ask(self, request: Frame, seconds: float) -> Frame | Ended:
-        """Asks once more with a new worker if the first one was ended from outside."""
+        """Asks once more with a new worker if the first one failed for a reason that may not lie in the text."""
         with self._lock:
-            answer = self._worker().ask(request, seconds)
-            if isinstance(answer, Ended) and not answer.timed_out and not _crashed(answer):
+            worker = self._worker()
+            fresh = worker.answered <= _FRESH
+            answer = worker.ask(request, seconds)
+            if _killed(answer) or (_exhausted(answer) and not fresh):
+                worker.kill()
                 answer = self._worker().ask(request, seconds)
-            return answer
+        if isinstance(answer, Ended) and not answer.timed_out and (answer.status or 0) >= 0:
+            raise EngineError(f"the graph engine's process ended twice by itself, with status {answer.status}")
+        return answer
 
     def _worker(self) -> WorkerProcess:
         if not self._held or not self._held[0].alive():
@@ -197,10 +203,17 @@ def _length(result: QueryResult) -> int:
     return sum(100 + len(term.value) for row in result.rows for term in row if term)
 
 
-def _crashed(ended: Ended) -> bool:
-    """Whether the text did it (an abort for want of memory, an overflown stack), not a kill from outside."""
-    own = {-signal.SIGABRT, -signal.SIGSEGV, -getattr(signal, "SIGBUS", signal.SIGSEGV), -signal.SIGILL}
-    return ended.status in own
+def _exhausted(answer: Frame | Ended) -> bool:
+    """Whether the worker ran out of memory or stack (or panicked)."""
+    if not isinstance(answer, Ended):
+        return "gave_up" in answer
+    own = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL, -getattr(signal, "SIGBUS", signal.SIGSEGV)}
+    return not answer.timed_out and answer.status in own
+
+
+def _killed(answer: Frame | Ended) -> bool:
+    """Whether something else ended the worker, perhaps from outside."""
+    return isinstance(answer, Ended) and not answer.timed_out and not _exhausted(answer)
 
 
 def _failure(answer: Frame | Ended, what: str, seconds: float) -> str:

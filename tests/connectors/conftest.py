@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from tests.connectors.litellm_calls import Caller
 from tests.openai_server import OpenAIServer
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ def run() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
     """Runs a coroutine on the one loop of this session, as the program does."""
     with asyncio.Runner() as runner:
         yield runner.run
+
+
+@pytest.fixture
+def ask(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> Caller:
+    """Asks a model behind litellm."""
+    return Caller(run)
 
 
 @pytest.fixture(autouse=True)

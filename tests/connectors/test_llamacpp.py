@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.connectors.llamacpp import CONNECTOR, LlamaCppConnector, locate_gguf
+from pytest_llmkg.connectors.llamacpp import CONNECTOR, LlamaCppConnector, _body, locate_gguf
 from pytest_llmkg.contracts import AskRequest
 from pytest_llmkg.errors import ConnectorError, UserError
 from pytest_llmkg.records import Answer, Message, ModelSpec
@@ -69,6 +69,15 @@ def test_answers_are_the_same_in_any_order_and_after_loading_again() -> None:
     first = texts(model, PARIS, other, PARIS)
     assert first[0] == first[2] != first[1]
     assert texts(model, other, PARIS) == [first[1], first[0]]
+
+
+def test_sampling_is_greedy_seeded_and_uncached_unless_the_model_says_otherwise() -> None:
+    greedy = {"max_tokens": 512, "temperature": 0, "seed": 1, "cache_prompt": False}
+    messages = [{"role": "user", "content": PARIS.messages[0].text}]
+    assert _body(spec(), PARIS) == {"messages": messages, **greedy}
+    own = ModelSpec("m", "m.gguf", "llamacpp", None, 0.7, 9, 0.5, 0, {"top_k": 3})
+    sampling = {"max_tokens": 9, "temperature": 0.7, "seed": 0, "top_p": 0.5, "top_k": 3, "cache_prompt": False}
+    assert _body(own, PARIS) == {"messages": messages, **sampling}
 
 
 @needs_model

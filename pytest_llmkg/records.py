@@ -139,12 +139,14 @@ class Case:
         task: name of the task that knows how to ask and score it, e.g. ``Text2SparqlList``.
         label: the task variant as published, e.g. ``Text2SparqlExecEvalListOrganizational``.
         data: the task's own fields, checked when the case file was read.
+        sealed: whether any of it came from an encrypted file, so that reports may hide it and run files encrypt it.
     """
 
     id: str
     task: str
     label: str
     data: Mapping[str, Json]
+    sealed: bool = False
 
     def text(self, name: str) -> str:
         """The field ``name``, which must be a string."""
@@ -184,9 +186,7 @@ class Transcript:
     """A whole dialogue of one model on one case, with the evaluation of every turn.
 
     Attributes:
-        case: id of the case.
-        label: the case's task variant.
-        task: name of the task.
+        case, label, task: id of the case, its task variant and the name of its task.
         model: model id as given to ``--models``.
         iteration: 1 for the first time that the case is asked, 2 for the second ...
         turns: the finished turns; also those before an error, since their answers were paid for.

@@ -9,25 +9,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.cases.sealed import SUFFIX, OpenedFile, case_files_in, read_opened
 from pytest_llmkg.contracts import FieldType, Task
 from pytest_llmkg.errors import CaseFileError, RecordError, UnknownNameError
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case
+from pytest_llmkg.sealing import private_key
 
 if TYPE_CHECKING:
     from pytest_llmkg.registry import Registry
 
-__all__ = ["SCHEMA", "load_case_files"]
+__all__ = ["SCHEMA", "check_case_text", "load_case_files"]
 
 SCHEMA = 1
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_TOP_LEVEL = {"schema", "task", "defaults", "variant", "case"}
-_LARGEST_FILE = 64 * 2**20
+_TOP_LEVEL = {"schema", "canary", "task", "defaults", "variant", "case"}
 
 
 @dataclass(frozen=True, slots=True)
 class _CaseFile:
     path: Path
+    sealed: bool
     graphs: Path
     task: Task
     defaults: Mapping[str, Json]
@@ -39,7 +41,7 @@ def load_case_files(paths: Iterable[Path], graphs: Path, tasks: Registry[Task], 
     """All cases of ``paths``, in the order of files, then variants, then entries.
 
     Args:
-        paths: case files, or folders whose ``*.toml`` files are taken in order of name.
+        paths: case files, or folders whose ``*.toml`` and ``*.toml.sealed`` files are taken in order of plain name.
         graphs: folder in which ``{ file = "..." }`` is looked up, after the folder of the case file itself.
         tasks: the known tasks.
         seed: of generated cases.
@@ -62,14 +64,24 @@ def load_case_files(paths: Iterable[Path], graphs: Path, tasks: Registry[Task], 
 def _expand(paths: Iterable[Path]) -> Iterable[Path]:
     for path in paths:
         if path.is_dir():
-            yield from sorted(path.glob("*.toml"))
+            yield from case_files_in(path)
         else:
             yield path
 
 
+def check_case_text(text: str, path: Path, graphs: Path, tasks: Registry[Task], seed: int) -> None:
+    """Complains like `load_case_files` when ``text`` could not stand in the case file ``path``."""
+    for _ in _cases_of(_parsed(OpenedFile(text), path, graphs, tasks), seed):
+        pass
+
+
 def _read(path: Path, graphs: Path, tasks: Registry[Task]) -> _CaseFile:
+    return _parsed(read_opened(path, str(path), private_key), path, graphs, tasks)
+
+
+def _parsed(content: OpenedFile, path: Path, graphs: Path, tasks: Registry[Task]) -> _CaseFile:
     try:
-        data = tomllib.loads(_text_of(path, str(path)))
+        data = tomllib.loads(content.text)
     except tomllib.TOMLDecodeError as error:
         raise CaseFileError(f"{path}: not a TOML file: {error}") from error
     except RecursionError as error:
@@ -85,18 +97,8 @@ def _read(path: Path, graphs: Path, tasks: Registry[Task]) -> _CaseFile:
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
         raise CaseFileError(f"{path}: field 'defaults' must be a table")
-    return _CaseFile(path, graphs, task, defaults, _tables(path, data, "variant"), _tables(path, data, "case"))
-
-
-def _text_of(path: Path, place: str) -> str:
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise CaseFileError(f"{place}: larger than {_LARGEST_FILE // 2**20} MiB; split the file")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CaseFileError(f"{place}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CaseFileError(f"{place}: not a text in UTF-8: {error}") from error
+    variants, cases = _tables(path, data, "variant"), _tables(path, data, "case")
+    return _CaseFile(path, content.sealed, graphs, task, defaults, variants, cases)
 
 
 def _tables(path: Path, data: Mapping[str, object], name: str) -> list[Mapping[str, Json]]:
@@ -129,28 +131,31 @@ def _cases_of(file: _CaseFile, seed: int) -> Iterable[Case]:
 
 def _case(file: _CaseFile, label: str, fields: Mapping[str, Json], seed: int) -> Case:
     place = f"{file.path}: case {fields['id']!r} ({label})"
-    data = {
-        name: _resolve(value, file, f"{place}: field {name!r}")
-        for name, value in fields.items()
-        if name not in {"id", "label", "variants"}
-    }
+    data, sealed = dict[str, Json](), file.sealed
+    for name, value in fields.items():
+        if name not in {"id", "label", "variants"}:
+            data[name], secret = _resolve(value, file, f"{place}: field {name!r}")
+            sealed = sealed or secret
     _check_fields(file.task, data, place)
     try:
         if file.task.generate is not None:
             data = dict(file.task.generate(data, seed))
-        return Case(str(fields["id"]), file.task.info.name, label, {k: to_plain(v) for k, v in data.items()})
+        plain = {k: to_plain(v) for k, v in data.items()}
+        return Case(str(fields["id"]), file.task.info.name, label, plain, sealed)
     except (CaseFileError, RecordError, UnknownNameError) as error:
         raise CaseFileError(f"{place}: {error}") from error
 
 
-def _resolve(value: Json, file: _CaseFile, place: str) -> Json:
+def _resolve(value: Json, file: _CaseFile, place: str) -> tuple[Json, bool]:
+    """``value``, or the text of the file that it names, and whether that file was sealed."""
     if not (isinstance(value, dict) and value.keys() == {"file"}):
-        return value
+        return value, False
     name = str(value["file"])
     for folder in (file.path.parent, file.graphs):
-        path = _inside(folder, name, place)
+        path = _inside(folder, name, place) or _inside(folder, name + SUFFIX, place)
         if path is not None:
-            return _text_of(path, f"{place}: file {name!r}")
+            content = read_opened(path, f"{place}: file {name!r}", private_key)
+            return content.text, content.sealed
     raise CaseFileError(f"{place}: no file {name!r} in {file.path.parent} or {file.graphs}")
 
 

@@ -17,7 +17,7 @@ from pytest_llmkg.plain import Json, from_plain, to_plain
 from pytest_llmkg.sealing import CANARY, Cipher, Lock, SealKey, open_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 __all__ = [
@@ -80,8 +80,13 @@ def open_sealed(content: bytes, place: str, private: SealKey | None) -> OpenedFi
     return OpenedFile(text.partition("\n")[2], cipher)
 
 
-def read_opened(path: Path, place: str, private: SealKey | None) -> OpenedFile:
+def read_opened(path: Path, place: str, private: Callable[[], SealKey | None]) -> OpenedFile:
     """The text of ``path``, which is sealed when its name ends with `SUFFIX`; line ends of a plain one become LF.
+
+    Args:
+        path: the file.
+        place: its name for complaints.
+        private: gives the user's own key; asked for sealed files only.
 
     Raises:
         CaseFileError: it cannot be read, is too large, is no UTF-8, or is sealed and cannot be opened.
@@ -90,7 +95,8 @@ def read_opened(path: Path, place: str, private: SealKey | None) -> OpenedFile:
         if path.stat().st_size > LARGEST_FILE:
             raise CaseFileError(f"{place}: larger than {LARGEST_FILE // 2**20} MiB; split the file")
         if path.suffix == SUFFIX:
-            return open_sealed(path.read_bytes(), place, private)
+            content = path.read_bytes()
+            return open_sealed(content, place, _key(private, place))
         return OpenedFile(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CaseFileError(f"{place}: cannot be read: {error.strerror}") from error
@@ -120,6 +126,13 @@ def plain_name(name: str) -> str:
 def with_canary(text: str) -> str:
     """A case file with the canary, as a comment on top unless it is there already."""
     return text if CANARY in text else f"# {CANARY}\n{text}"
+
+
+def _key(private: Callable[[], SealKey | None], place: str) -> SealKey | None:
+    try:
+        return private()
+    except UserError as error:
+        raise CaseFileError(f"{place}: {error}") from error
 
 
 def _bound(lock: Lock) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.cases import files
+from pytest_llmkg.cases import sealed
 from pytest_llmkg.cases.files import load_case_files
 from pytest_llmkg.data_files import fixtures_root
 from pytest_llmkg.errors import CaseFileError
@@ -138,7 +138,7 @@ BROKEN = {
     "nested deeply": ("x = " + "[" * 5000 + "]" * 5000, ["not a TOML file: nested too deeply"]),
     "other schema": (GOOD.replace("schema = 1", "schema = 2"), ["field 'schema' must be 1, found 2"]),
     "no schema": (GOOD.replace("schema = 1\n", ""), ["field 'schema' must be 1, found None"]),
-    "unknown top field": ("cases = []\n" + GOOD, ["unknown field 'cases'", "a case file has case, defaults,"]),
+    "unknown top field": ("cases = []\n" + GOOD, ["unknown field 'cases'", "a case file has canary, case, defaults,"]),
     "unknown task": (GOOD.replace("FixList", "FixLst"), ["field 'task'", "did you mean 'RdfSyntaxFixList'"]),
     "no task": (GOOD.replace('task = "RdfSyntaxFixList"\n', ""), ["field 'task'", "unknown task 'None'"]),
     "defaults no table": ("defaults = 3\n" + GOOD, ["field 'defaults' must be a table"]),
@@ -209,7 +209,7 @@ def test_huge_files_are_refused_before_they_are_read(
         load(GOOD.replace('":a :b"', '{ file = "huge.ttl" }'), graphs, tasks)
     with pytest.raises(CaseFileError, match=r"huge\.ttl: larger than 64 MiB"):
         load_case_files([graphs / "huge.ttl"], graphs, tasks, 1)
-    monkeypatch.setattr(files, "_LARGEST_FILE", len(GOOD))
+    monkeypatch.setattr(sealed, "LARGEST_FILE", len(GOOD))
     assert len(load(GOOD, graphs, tasks)) == 1
     with pytest.raises(CaseFileError, match="split the file"):
         load(GOOD + "\n", graphs, tasks)

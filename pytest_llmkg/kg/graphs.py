@@ -5,7 +5,7 @@ Nothing here has a time limit; texts of a model go through `pytest_llmkg.kg.Sand
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_llmkg.contracts import GraphText, Term
 from pytest_llmkg.errors import UserError
@@ -61,7 +61,7 @@ def serialise(triples: Iterable[TripleOfTerms], format_name: str, prefixes: Mapp
     known = format_named(format_name)
     names = dict(sorted((prefixes or {}).items()))
     try:
-        rows = [Triple(to_oxigraph(s), to_oxigraph(p), to_oxigraph(o)) for s, p, o in triples]  # type: ignore[arg-type]  # checked at run time
+        rows = [Triple(*_terms(triple)) for triple in triples]
         data = serialize(rows, format=known.oxigraph_format(), prefixes=names)
     except (ValueError, TypeError, OSError) as error:
         raise UserError(f"the triples cannot be written as {known.title}: {error}") from error
@@ -71,7 +71,11 @@ def serialise(triples: Iterable[TripleOfTerms], format_name: str, prefixes: Mapp
 def isomorphic(first: Iterable[TripleOfTerms], second: Iterable[TripleOfTerms]) -> bool:
     """Whether both are the same graph but for blank node labels and duplicates (RDF 1.1 Concepts, 3.6).
 
-    Literals are compared as terms: ``"1"`` and ``"01"`` of xsd:integer differ.
+    Literals are compared as terms: ``"1"`` and ``"01"`` of xsd:integer differ. The time may grow exponentially with
+    the number of blank nodes that look alike.
+
+    Raises:
+        UserError: a term that is no valid IRI or literal, or stands where its kind may not.
     """
     return _canonical(first) == _canonical(second)
 
@@ -79,6 +83,14 @@ def isomorphic(first: Iterable[TripleOfTerms], second: Iterable[TripleOfTerms]) 
 def _canonical(triples: Iterable[TripleOfTerms]) -> Dataset:
     from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad
 
-    data = Dataset(Quad(to_oxigraph(s), to_oxigraph(p), to_oxigraph(o)) for s, p, o in triples)  # type: ignore[arg-type]  # checked at run time
+    try:
+        data = Dataset(Quad(*_terms(triple)) for triple in triples)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"the triples are no RDF graph: {error}") from error
     data.canonicalize(CanonicalizationAlgorithm.UNSTABLE)
     return data
+
+
+def _terms(triple: TripleOfTerms) -> tuple[Any, Any, Any]:
+    """The engine's terms; it checks itself which kind may stand where."""
+    return to_oxigraph(triple[0]), to_oxigraph(triple[1]), to_oxigraph(triple[2])

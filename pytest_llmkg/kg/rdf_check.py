@@ -15,9 +15,16 @@ if TYPE_CHECKING:
 
     from rdflib.term import Node
 
-__all__ = ["LANGUAGE_AND_TYPE", "check_rdf", "remote_contexts", "tags_and_types_turtle"]
+__all__ = [
+    "LANGUAGE_AND_TYPE",
+    "check_rdf",
+    "ntriples_lines",
+    "parse_in_order",
+    "remote_contexts",
+    "tags_and_types_turtle",
+]
 
-_Triple: TypeAlias = "tuple[Node, Node, Node]"
+Triple: TypeAlias = "tuple[Node, Node, Node]"
 
 LANGUAGE_AND_TYPE = "{} literals with both language and type are not allowed."
 
@@ -47,7 +54,7 @@ def check_rdf(text: str, rdflib_name: str) -> RdfVerdict:
         remote = next(remote_contexts(tree), None)
         if remote is not None:
             return RdfVerdict(f"remote JSON-LD contexts are not allowed: {remote}")
-        triples = _parsed(text, rdflib_name, None)
+        triples = parse_in_order(text, rdflib_name, None)
         if rdflib_name == "turtle" and tags_and_types_turtle(text):
             return RdfVerdict(LANGUAGE_AND_TYPE.format("Turtle"))
         if rdflib_name == "json-ld" and _tags_and_types_json(tree):
@@ -59,7 +66,7 @@ def check_rdf(text: str, rdflib_name: str) -> RdfVerdict:
         return RdfVerdict(message_of(error))
 
 
-def _parsed(text: str, rdflib_name: str, base: str | None) -> list[_Triple]:
+def parse_in_order(text: str, rdflib_name: str, base: str | None) -> list[Triple]:
     """The triples in the order in which the parser found them, without repetitions.
 
     rdflib's own order follows the labels that it invents for blank nodes, which differ from run to run.
@@ -68,26 +75,26 @@ def _parsed(text: str, rdflib_name: str, base: str | None) -> list[_Triple]:
     from rdflib.store import TripleAddedEvent
 
     graph = Graph()
-    found: dict[_Triple, None] = {}
+    found: dict[Triple, None] = {}
     events: Any = graph.store.dispatcher  # rdflib has no types for it
     events.subscribe(TripleAddedEvent, lambda event: found.setdefault(event.triple))
     graph.parse(data=text, format=rdflib_name, publicID=base)
     return [triple for triple in found if triple in graph]
 
 
-def _absolute_lines(triples: list[_Triple], text: str, rdflib_name: str) -> list[str]:
-    lines = _lines(triples)
+def _absolute_lines(triples: list[Triple], text: str, rdflib_name: str) -> list[str]:
+    lines = ntriples_lines(triples)
     if not any(_RELATIVE.search(line) for line in lines):
         return lines
     try:
-        return _lines(_parsed(text, rdflib_name, BASE_IRI))
+        return ntriples_lines(parse_in_order(text, rdflib_name, BASE_IRI))
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  (the verdict is made; the worker's directory is "/" on every machine)
         return lines
 
 
-def _lines(triples: list[_Triple]) -> list[str]:
+def ntriples_lines(triples: list[Triple]) -> list[str]:
     """What rdflib writes as N-Triples; unlike it, also with IRIs that N-Triples does not permit."""
     from rdflib import BNode, Literal
     from rdflib.plugins.serializers.nt import _quoteLiteral

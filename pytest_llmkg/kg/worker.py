@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.contracts import GraphText, RdfVerdict
 from pytest_llmkg.kg.limits import Limits
@@ -68,7 +68,8 @@ def _quiet_errors() -> None:
 def _warm_up(limits: Limits) -> GraphCache:
     """Imports the engines and uses each part once, so that nothing is left to import without rights."""
     # Its messages differ from those of the standard library that published runs record.
-    sys.modules["orjson"] = None  # type: ignore[assignment]  # the documented way to make an import fail
+    modules: Any = sys.modules  # None there makes an import fail, which its type does not tell
+    modules["orjson"] = None
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     from pytest_llmkg.kg.query_check import check_query

@@ -127,6 +127,8 @@ def test_errors_say_what_is_wrong() -> None:
         serialise([(Term("literal", "x"), Term("iri", "a:b"), Term("iri", "a:c"))], "nt")
     with pytest.raises(UserError, match="cannot be written as Turtle"):
         serialise([(Term("iri", "no iri"), Term("iri", "a:b"), Term("iri", "a:c"))], "turtle")
+    with pytest.raises(UserError, match="no RDF graph"):
+        isomorphic([(Term("literal", "x"), Term("iri", "a:b"), Term("iri", "a:c"))], [])
     with pytest.raises(UnknownNameError):
         parse_triples(GraphText("", "yaml"))
 

@@ -20,7 +20,7 @@ ODD = ["\0", "a\0b", "\ud800", "\ufeff", "\x89PNG\r\n\x1a\n" + "".join(map(chr, 
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[Sandbox]:
-    with Sandbox(Limits(query_seconds=3, parse_seconds=5, memory_bytes=400 * 1024**2)) as box:
+    with Sandbox(Limits(query_seconds=3, parse_seconds=3, memory_bytes=400 * 1024**2)) as box:
         yield box
 
 

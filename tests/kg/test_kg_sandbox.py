@@ -117,6 +117,19 @@ def test_parsing_has_a_time_limit() -> None:
 
 
 @posix
+def test_what_earlier_texts_left_in_memory_does_not_count_against_a_text() -> None:
+    graphs = [GraphText(BIG.text.replace("<c:", f"<c:{n}/"), "nt") for n in range(6)]
+    pids = set()
+    with Sandbox(Limits(memory_bytes=120 * 1024**2)) as box:
+        for graph in graphs:
+            result = box.run_query(graph, "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", {})
+            assert result.error is None
+            assert [t.value for t in result.rows[0] if t] == ["100000"]
+            pids.add(box.worker_pid)
+    assert len(pids) > 1, "the memory was enough for all graphs, so this showed nothing"
+
+
+@posix
 def test_a_worker_killed_from_outside_is_replaced() -> None:
     with Sandbox() as box:
         assert box.run_query(GRAPH, "ASK { ?s ?p ?o }", {}).boolean is True

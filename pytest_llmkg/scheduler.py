@@ -19,12 +19,13 @@ class LoopThread:
     """Runs coroutines on one event loop from start to close.
 
     A loop of its own keeps connections alive between tests, and asynchronous clients that were made on one loop never
-    meet another. The thread starts with the first coroutine.
+    meet another. The thread starts with the first coroutine. `run` may be called from several threads.
     """
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         """Runs ``work`` on the loop and waits for its result; an exception of ``work`` is raised here.
@@ -49,11 +50,12 @@ class LoopThread:
         self._loop = self._thread = None
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="llmkg-loop", daemon=True)
-            self._thread.start()
-        return self._loop
+        with self._starting:  # or two first calls would start two loops
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="llmkg-loop", daemon=True)
+                self._thread.start()
+            return self._loop
 
 
 async def _cancel_others() -> None:

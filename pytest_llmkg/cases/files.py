@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.cases.generated import generated_reference
 from pytest_llmkg.cases.sealed import SUFFIX, OpenedFile, case_files_in, read_opened
 from pytest_llmkg.contracts import FieldType, Task
 from pytest_llmkg.errors import CaseFileError, RecordError, UnknownNameError
@@ -134,7 +135,7 @@ def _case(file: _CaseFile, label: str, fields: Mapping[str, Json], seed: int) ->
     data, sealed = dict[str, Json](), file.sealed
     for name, value in fields.items():
         if name not in {"id", "label", "variants"}:
-            data[name], secret = _resolve(value, file, f"{place}: field {name!r}")
+            data[name], secret = _resolve(value, file, str(fields["id"]), f"{place}: field {name!r}")
             sealed = sealed or secret
     _check_fields(file.task, data, place)
     try:
@@ -146,17 +147,26 @@ def _case(file: _CaseFile, label: str, fields: Mapping[str, Json], seed: int) ->
         raise CaseFileError(f"{place}: {error}") from error
 
 
-def _resolve(value: Json, file: _CaseFile, place: str) -> tuple[Json, bool]:
-    """``value``, or the text of the file that it names, and whether that file was sealed."""
+def _resolve(value: Json, file: _CaseFile, identifier: str, place: str) -> tuple[Json, bool]:
+    """``value``, or the text of the file or generator that it names, and whether that file was sealed."""
+    if isinstance(value, dict) and value.keys() == {"generated"}:
+        return _generated(str(value["generated"]), place), False
     if not (isinstance(value, dict) and value.keys() == {"file"}):
         return value, False
-    name = str(value["file"])
+    name = str(value["file"]).replace("{id}", identifier)
     for folder in (file.path.parent, file.graphs):
         path = _inside(folder, name, place) or _inside(folder, name + SUFFIX, place)
         if path is not None:
             content = read_opened(path, f"{place}: file {name!r}", private_key)
             return content.text, content.sealed
     raise CaseFileError(f"{place}: no file {name!r} in {file.path.parent} or {file.graphs}")
+
+
+def _generated(name: str, place: str) -> str:
+    try:
+        return generated_reference(name)
+    except CaseFileError as error:
+        raise CaseFileError(f"{place}: {error}") from error
 
 
 def _inside(folder: Path, name: str, place: str) -> Path | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.cases.generated import resolve_graph
 from pytest_llmkg.contracts import GraphText, KgEngine, QueryVerdict, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import find_query
@@ -118,7 +119,7 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
         return _evaluation(outcome, {"answerParse": 0.0, "combined": 0.0}, info)
     prefixes = case.mapping("prefixes")
     info |= _names_info(case, verdict, kg, prefixes)
-    result = kg.run_query(GraphText(case.text("graph"), case.text("format")), query, prefixes)
+    result = kg.run_query(GraphText(resolve_graph(case.text("graph")), case.text("format")), query, prefixes)
     if result.error is not None:
         info["EvaluationException"] = result.error
     values = answer_set(result, prefixes)

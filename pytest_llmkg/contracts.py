@@ -35,6 +35,7 @@ __all__ = [
     "RdfVerdict",
     "Task",
     "Term",
+    "TolerantRdf",
 ]
 
 
@@ -62,6 +63,21 @@ class RdfVerdict:
 
     error: str | None
     triples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TolerantRdf:
+    """What is left of a Turtle text after dropping the lines that do not parse.
+
+    Attributes:
+        triples: N-Triples lines, sorted, with blank nodes named ``_:b0``, ``_:b1`` ...
+        dropped_lines: numbers of the dropped lines, from 1.
+        error: why nothing could be read (a limit was hit), else None; a text without any triple is no error.
+    """
+
+    triples: tuple[str, ...]
+    dropped_lines: tuple[int, ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +120,10 @@ class KgEngine(Protocol):
 
     def check_rdf(self, graph: GraphText) -> RdfVerdict:
         """Parses ``graph``; a text that is no RDF is a verdict, not an exception."""
+        ...
+
+    def parse_tolerantly(self, graph: GraphText) -> TolerantRdf:
+        """Parses ``graph``, which must be Turtle, leaving out lines until the rest parses."""
         ...
 
     def check_query(self, query: str) -> QueryVerdict:

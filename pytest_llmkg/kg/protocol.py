@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_llmkg.contracts import QueryResult, QueryVerdict, RdfVerdict, Term
+from pytest_llmkg.contracts import QueryResult, QueryVerdict, RdfVerdict, Term, TolerantRdf
 
 if TYPE_CHECKING:
     from typing import IO
@@ -21,6 +21,7 @@ __all__ = [
     "rdf_verdict",
     "read_frame",
     "result_frame",
+    "tolerant_rdf",
     "write_frame",
 ]
 
@@ -79,6 +80,11 @@ def query_result(frame: Frame) -> QueryResult:
 def rdf_verdict(frame: Frame) -> RdfVerdict:
     """The verdict in ``frame``."""
     return RdfVerdict(frame["error"], tuple(frame["triples"]))
+
+
+def tolerant_rdf(frame: Frame) -> TolerantRdf:
+    """What is left of a text, in ``frame``."""
+    return TolerantRdf(tuple(frame["triples"]), tuple(frame["dropped_lines"]), frame["error"])
 
 
 def query_verdict(frame: Frame) -> QueryVerdict:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import signal
 import threading
 import weakref
 from typing import TYPE_CHECKING, Self
 
-from pytest_llmkg.contracts import GraphText, QueryResult, QueryVerdict, RdfVerdict
-from pytest_llmkg.errors import EngineError
+from pytest_llmkg.contracts import GraphText, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
+from pytest_llmkg.errors import EngineError, UserError
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.kg.limits import DEFAULT_LIMITS, Limits
 from pytest_llmkg.kg.memo import Memo
 from pytest_llmkg.kg.process import Ended, WorkerProcess
-from pytest_llmkg.kg.protocol import Frame, query_result, query_verdict, rdf_verdict
+from pytest_llmkg.kg.protocol import Frame, query_result, query_verdict, rdf_verdict, tolerant_rdf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +47,7 @@ class Sandbox:
         self._lock = threading.RLock()
         self._held: list[WorkerProcess] = []
         self._rdf: Memo[RdfVerdict] = Memo(_REMEMBERED)
+        self._tolerant: Memo[TolerantRdf] = Memo(_REMEMBERED)
         self._queries: Memo[QueryVerdict] = Memo(_REMEMBERED)
         self._results: Memo[QueryResult] = Memo(_REMEMBERED)
         self._finalizer = weakref.finalize(self, _stop, self._held)
@@ -89,6 +91,26 @@ class Sandbox:
             return RdfVerdict(answer)
         return self._rdf.put(
             (name, graph.text), rdf_verdict(answer), lambda v: len(graph.text) + sum(map(len, v.triples))
+        )
+
+    def parse_tolerantly(self, graph: GraphText) -> TolerantRdf:
+        """Parses Turtle line-wise tolerantly; the rules are told at `pytest_llmkg.kg.tolerant.parse_tolerantly`.
+
+        Raises:
+            UnknownNameError: an unknown format.
+            UserError: another format than Turtle, for which the rule makes no sense.
+            EngineError: the worker cannot be started.
+        """
+        if format_named(graph.format).name != "turtle":
+            raise UserError(f"only Turtle can be parsed tolerantly, not {graph.format}")
+        kept = self._tolerant.get(graph.text)
+        if kept is not None:
+            return kept
+        answer = self._checked("text", graph.text, {"call": "parse_tolerantly", "text": graph.text})
+        if isinstance(answer, str):
+            return TolerantRdf((), (), answer)
+        return self._tolerant.put(
+            graph.text, tolerant_rdf(answer), lambda r: len(graph.text) + sum(map(len, r.triples))
         )
 
     def check_query(self, query: str) -> QueryVerdict:
@@ -191,7 +213,9 @@ def _stop(held: list[WorkerProcess]) -> None:
         held.pop().kill()
 
 
+@functools.lru_cache(maxsize=8)
 def _content_hash(graph: GraphText, name: str) -> str:
+    # A graph of several megabytes is queried once per answer; hashing it each time would cost more than the query.
     return hashlib.sha256(f"{name}\n{graph.text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

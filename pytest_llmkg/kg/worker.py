@@ -13,7 +13,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from pytest_llmkg.contracts import GraphText, RdfVerdict
+from pytest_llmkg.contracts import GraphText, RdfVerdict, TolerantRdf
 from pytest_llmkg.kg.limits import Limits
 from pytest_llmkg.kg.lockdown import lock_down
 from pytest_llmkg.kg.protocol import Frame, packed, read_frame, result_frame, write_frame
@@ -75,6 +75,7 @@ def _warm_up(limits: Limits) -> GraphCache:
     from pytest_llmkg.kg.query_check import check_query
     from pytest_llmkg.kg.query_run import GraphCache, run_query
     from pytest_llmkg.kg.rdf_check import check_rdf
+    from pytest_llmkg.kg.tolerant import parse_tolerantly
 
     samples = {
         "turtle": '<a:a> <a:b> "x"@en, 1, 1.5, 1e0, true, "1"^^<http://www.w3.org/2001/XMLSchema#date>, [] .',
@@ -85,6 +86,7 @@ def _warm_up(limits: Limits) -> GraphCache:
     for name, text in samples.items():
         for part in (text, f"{text} <", ""):
             check_rdf(part, name)
+    parse_tolerantly("<a:a> <a:b> .\n<a:a> <a:b> <a:c> .")
     check_query("SELECT * { ?s ?p ?o }")
     check_query("SELECT { } }")
     cache = GraphCache(limits)
@@ -134,10 +136,13 @@ def _answer(request: Frame, cache: GraphCache, limits: Limits) -> Frame:
     from pytest_llmkg.kg.query_check import check_query
     from pytest_llmkg.kg.query_run import run_query
     from pytest_llmkg.kg.rdf_check import check_rdf
+    from pytest_llmkg.kg.tolerant import parse_tolerantly
 
     match request["call"]:
         case "check_rdf":
             return dataclasses.asdict(_short(check_rdf(request["text"], request["format"]), limits))
+        case "parse_tolerantly":
+            return dataclasses.asdict(_short_rest(parse_tolerantly(request["text"]), limits))
         case "check_query":
             return dataclasses.asdict(check_query(request["query"]))
         case "load":
@@ -155,3 +160,10 @@ def _short(verdict: RdfVerdict, limits: Limits) -> RdfVerdict:
     if sum(map(len, verdict.triples)) > limits.result_characters:
         return RdfVerdict(f"the triples are longer than {limits.result_characters} characters, which is the limit")
     return verdict
+
+
+def _short_rest(rest: TolerantRdf, limits: Limits) -> TolerantRdf:
+    if sum(map(len, rest.triples)) > limits.result_characters:
+        message = f"the triples are longer than {limits.result_characters} characters, which is the limit"
+        return TolerantRdf((), (), message)
+    return rest

@@ -138,6 +138,11 @@ class KgEngine(Protocol):
 FieldType = Literal["text", "texts", "integer", "mapping"]
 
 
+def ask_once(_case: Case, _turn: Turn) -> Feedback | None:
+    """The feedback of tasks without a dialogue: none."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A kind of question with its scoring.
@@ -155,7 +160,7 @@ class Task:
     fields: Mapping[str, FieldType]
     prompt: Callable[[Case, KgEngine], Prompt]
     evaluate: Callable[[Case, Answer, KgEngine], Evaluation]
-    feedback: Callable[[Case, Turn], Feedback | None]
+    feedback: Callable[[Case, Turn], Feedback | None] = ask_once
     generate: Callable[[Mapping[str, Json], int], Mapping[str, Json]] | None = None
 
 

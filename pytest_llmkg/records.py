@@ -86,10 +86,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ScoreSet:
-    """Scores by name with the signature of the rules and engines that made them."""
+    """Scores by name with the signature of the rules and engines that made them.
+
+    ``notes`` name what made scores of corrected rules differ from the published ones, e.g. ``fences``.
+    """
 
     signature: str
     values: Mapping[str, Number]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pytest_llmkg.metrics.sets import harmonic_mean
 from pytest_llmkg.records import Number
 
-__all__ = ["MentionMatch", "match_mentions", "room_for"]
+__all__ = ["MentionMatch", "final_mention", "match_mentions", "room_for"]
 
 _PERSON = re.compile(r"person-0*(\w+)")
+_ANY_PERSON = re.compile(r"person-0*(\w+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,25 @@ def match_mentions(text: str, local_name: str) -> MentionMatch:
     recall = 1 if local_name in text else 0
     precision = 1 / max(1, len(mentioned)) if recall else 0
     return MentionMatch(mentioned, precision, recall, harmonic_mean(precision, recall) if recall else 0)
+
+
+def final_mention(text: str) -> str | None:
+    """The number of the person that ``text`` gives as its answer, without leading zeros; None if it is not clear.
+
+    The corrected reading: an explanation may name others. The answer is the only person named, or else the only one
+    in the last line that names any, or else the only one in the first such line.
+    """
+    named = [line for line in (_named(line) for line in text.splitlines()) if line]
+    if not named:
+        return None
+    for persons in (set().union(*named), named[-1], named[0]):
+        if len(persons) == 1:
+            return next(iter(persons))
+    return None
+
+
+def _named(line: str) -> set[str]:
+    return {name.lower() for name in _ANY_PERSON.findall(line)}
 
 
 def room_for(iri: str, text: str) -> Number:

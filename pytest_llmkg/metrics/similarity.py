@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 
-__all__ = ["diff_ratio", "similarity_gain", "unified_diff"]
+from rapidfuzz.distance import Indel
+
+__all__ = ["diff_ratio", "edit_ratio", "similarity_gain", "unified_diff"]
 
 # difflib needs time in proportion to the product of both lengths. Beyond this multiple of the reference the ratio
 # could not exceed 2/21, and one hostile answer could stop a whole run.
@@ -15,13 +17,18 @@ _ALWAYS_COMPARED = 20_000
 def diff_ratio(answer: str, reference: str) -> float:
     """Ratcliff-Obershelp ratio of the stripped texts, from 0 to 1, as ``difflib.SequenceMatcher`` computes it.
 
-    Not symmetric, and with difflib's "autojunk" rule on: both are part of the published score (LLM-KG-Bench 3,
+    Not symmetric, and with difflib's ``autojunk`` rule on: both are part of the published score (LLM-KG-Bench 3,
     RdfSyntaxFixList). An answer that is longer than 20,000 characters and 20 times the reference counts as 0.
     """
     answer, reference = answer.strip(), reference.strip()
     if len(answer) > max(_ALWAYS_COMPARED, _LONGEST_MULTIPLE * len(reference)):
         return 0.0
     return difflib.SequenceMatcher(None, answer, reference).ratio()
+
+
+def edit_ratio(answer: str, reference: str) -> float:
+    """Share of both stripped texts that a shortest edit by insertions and deletions keeps, from 0 to 1; symmetric."""
+    return Indel.normalized_similarity(answer.strip(), reference.strip())
 
 
 def similarity_gain(answer: float, question: float) -> float:

@@ -1,6 +1,6 @@
 """RdfFriendCount: name the node with the most incoming edges of a generated graph.
 
-Rules as published with LLM-KG-Bench 3 (task version 4.4).
+Rules as published with LLM-KG-Bench 3 (task version 4.4), and corrected ones.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.cases.generators import FriendGraph, friend_graph
 from pytest_llmkg.contracts import KgEngine, Task
 from pytest_llmkg.kg.formats import format_named
-from pytest_llmkg.metrics.mentions import match_mentions, room_for
-from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Number, Prompt, ScoreSet, TaskInfo, Turn
+from pytest_llmkg.metrics.mentions import final_mention, match_mentions, room_for
+from pytest_llmkg.records import Answer, Case, Evaluation, Number, Outcome, Prompt, ScoreSet, TaskInfo
 from pytest_llmkg.signature import build_signature
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def prompt(case: Case, _kg: KgEngine) -> Prompt:
 
 
 def evaluate(case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:
-    """Scores the persons that the answer mentions."""
+    """Scores the persons that the answer mentions; corrected (``f1@2``): whether its final answer is right."""
     special, friends = case.text("specialNodeIri"), case.texts("specialFriends")
     match = match_mentions(answer.text, special.rpartition("/")[2])
     named_friends = sum(friend in answer.text for friend in friends)
@@ -79,15 +79,16 @@ def evaluate(case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:
         "specialFriendsInAnswer": named_friends,
         "personsInAnswer": list(match.mentioned),
     }
-    signature = build_signature(INFO, "published")
+    right = int(final_mention(answer.text) == special.rpartition("-")[2].lstrip("0"))
+    notes = ("mentions",) if abs(match.f1 - right) > 1e-9 else ()
+    outcome: Outcome = "scored" if match.mentioned else "unparsable"
     if not answer.text.strip():
-        return Evaluation("no_answer", (ScoreSet(signature, dict.fromkeys(values, 0)),), info)
-    return Evaluation("scored" if match.mentioned else "unparsable", (ScoreSet(signature, values),), info)
-
-
-def feedback(_case: Case, _turn: Turn) -> Feedback | None:
-    """None: the task asks once."""
-    return None
+        outcome, values = "no_answer", dict.fromkeys(values, 0)
+    score_sets = (
+        ScoreSet(build_signature(INFO, "published"), values),
+        ScoreSet(build_signature(INFO, "corrected"), {"f1@2": right}, notes),
+    )
+    return Evaluation(outcome, score_sets, info)
 
 
 TASK = Task(
@@ -101,6 +102,5 @@ TASK = Task(
     },
     prompt=prompt,
     evaluate=evaluate,
-    feedback=feedback,
     generate=generate,
 )

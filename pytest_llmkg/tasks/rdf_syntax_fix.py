@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, KgEngine, Task
 from pytest_llmkg.errors import RecordError
-from pytest_llmkg.extraction import fenced_blocks
+from pytest_llmkg.extraction import FencedBlock, fenced_blocks
 from pytest_llmkg.kg.formats import format_named
-from pytest_llmkg.metrics.similarity import diff_ratio, similarity_gain, unified_diff
+from pytest_llmkg.metrics.graph_match import match_graphs
+from pytest_llmkg.metrics.similarity import diff_ratio, edit_ratio, similarity_gain, unified_diff
 from pytest_llmkg.metrics.triples import match_triples
 from pytest_llmkg.records import (
     Answer,
@@ -28,6 +29,8 @@ from pytest_llmkg.records import (
 from pytest_llmkg.signature import build_signature
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pytest_llmkg.plain import Json
 
 __all__ = ["TASK"]
@@ -87,44 +90,46 @@ def prompt(case: Case, kg: KgEngine) -> Prompt:
 
 
 def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
-    """Scores the first code block (the whole answer if it has none) by syntax, facts and likeness."""
+    """Scores the first code block (the whole answer if it has none) by syntax, facts and likeness.
+
+    Corrected (``combined@2``): blank nodes are matched as well as can be instead of being erased, no empty line counts
+    as a triple, and likeness is a true edit distance that never passes 1.
+    """
     blocks = fenced_blocks(answer.text)
     document = blocks[0].content if blocks else answer.text.strip()
-    reference, broken, form = case.text("reference"), case.text("broken"), case.text("format")
-    question_ratio, answer_ratio = diff_ratio(broken, reference), diff_ratio(document, reference)
+    reference, form = case.text("reference"), case.text("format")
     verdict = kg.check_rdf(GraphText(document, form))
-    block_length = len(blocks[0].text) if blocks else 0
-    info: dict[str, Json] = {
-        "taskUid": case.id,
-        "codeBlockCount": len(blocks),
-        "rdfString": document,
-        "rdfStringLenDiff": len(document) - len(reference),
-        "rdfStringDiff": unified_diff(reference, document),
-        "brevityLenDiff": len(answer.text.strip()) - block_length,
-        "diffRatioQuestion": question_ratio,
-        "diffRatioRaw": answer_ratio,
-        "syntaxError": verdict.error,
-    }
+    info = _info(case, answer, document, blocks)
+    info["syntaxError"] = verdict.error
     if not answer.text.strip():
-        return _evaluation(
-            "no_answer", {"brevity": 0.0, "strSimilarity": 0.0, "parsableSyntax": 0, "combined": 0.0}, info
-        )
-    similarity = similarity_gain(answer_ratio, question_ratio)
+        nothing: dict[str, Number] = {"brevity": 0.0, "strSimilarity": 0.0, "parsableSyntax": 0, "combined": 0.0}
+        return _evaluation("no_answer", nothing, {"strSimilarity@2": 0.0, "combined@2": 0.0}, info)
+    similarity = similarity_gain(diff_ratio(document, reference), diff_ratio(case.text("broken"), reference))
+    steady = min(1.0, similarity_gain(edit_ratio(document, reference), edit_ratio(case.text("broken"), reference)))
     values: dict[str, Number] = {
-        "brevity": block_length / len(answer.text.strip()),
+        "brevity": (len(blocks[0].text) if blocks else 0) / len(answer.text.strip()),
         "strSimilarity": similarity,
         "parsableSyntax": 0 if verdict.error else 1,
     }
+    corrected: dict[str, Number] = {"strSimilarity@2": steady}
     if verdict.error is not None:
-        return _evaluation("unparsable", values | {"combined": 0.1 * similarity}, info)
-    content = match_triples(verdict.triples, _reference_triples(case, reference, form, kg))
+        values["combined"], corrected["combined@2"] = 0.1 * similarity, 0.1 * steady
+        return _evaluation("unparsable", values, corrected, info)
+    triples = _reference_triples(case, reference, form, kg)
+    content, facts = match_triples(verdict.triples, triples), match_graphs(verdict.triples, triples)
     values |= {
         "combined": 0.1 * similarity + 0.2 * 1 + 0.7 * content.f1,
         "contentPrecision": content.precision,
         "contentRecall": content.recall,
         "contentF1": content.f1,
     }
-    return _evaluation("scored", values, info)
+    corrected |= {
+        "combined@2": 0.1 * steady + 0.2 * 1 + 0.7 * facts.f1,
+        "contentPrecision@2": facts.precision,
+        "contentRecall@2": facts.recall,
+        "contentF1@2": facts.f1,
+    }
+    return _evaluation("scored", values, corrected, info)
 
 
 def feedback(_case: Case, turn: Turn) -> Feedback | None:
@@ -142,6 +147,20 @@ def feedback(_case: Case, turn: Turn) -> Feedback | None:
     return Feedback(kind, _HINTS[kind].format(error=error, form=_FORM))
 
 
+def _info(case: Case, answer: Answer, document: str, blocks: Sequence[FencedBlock]) -> dict[str, Json]:
+    reference = case.text("reference")
+    return {
+        "taskUid": case.id,
+        "codeBlockCount": len(blocks),
+        "rdfString": document,
+        "rdfStringLenDiff": len(document) - len(reference),
+        "rdfStringDiff": unified_diff(reference, document),
+        "brevityLenDiff": len(answer.text.strip()) - (len(blocks[0].text) if blocks else 0),
+        "diffRatioQuestion": diff_ratio(case.text("broken"), reference),
+        "diffRatioRaw": diff_ratio(document, reference),
+    }
+
+
 def _reference_triples(case: Case, reference: str, form: str, kg: KgEngine) -> tuple[str, ...]:
     verdict = kg.check_rdf(GraphText(reference, form))
     if verdict.error is not None:
@@ -149,8 +168,22 @@ def _reference_triples(case: Case, reference: str, form: str, kg: KgEngine) -> t
     return verdict.triples
 
 
-def _evaluation(outcome: Outcome, values: dict[str, Number], info: dict[str, Json]) -> Evaluation:
-    return Evaluation(outcome, (ScoreSet(build_signature(INFO, "published", ("rdflib",)), values),), info)
+def _evaluation(
+    outcome: Outcome, values: Mapping[str, Number], corrected: Mapping[str, Number], info: dict[str, Json]
+) -> Evaluation:
+    causes = {
+        "blank nodes": abs(values.get("contentF1", 0) - corrected.get("contentF1@2", 0)) > 1e-9,
+        "likeness": abs(values["strSimilarity"] - corrected["strSimilarity@2"]) > 1e-9,
+    }
+    score_sets = (
+        ScoreSet(build_signature(INFO, "published", ("rdflib",)), values),
+        ScoreSet(
+            build_signature(INFO, "corrected", ("rdflib",)),
+            corrected,
+            tuple(cause for cause, applies in causes.items() if applies),
+        ),
+    )
+    return Evaluation(outcome, score_sets, info)
 
 
 TASK = Task(

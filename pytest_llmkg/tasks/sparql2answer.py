@@ -1,22 +1,14 @@
 """Sparql2AnswerList: evaluate a SPARQL query on a small graph by reading both.
 
-Rules as published with LLM-KG-Bench 3 (task version 2.0.2).
+Rules as published with LLM-KG-Bench 3 (task version 2.0.2), and corrected ones; see `line_answers`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pytest_llmkg.contracts import KgEngine, Task
 from pytest_llmkg.kg.formats import format_named
-from pytest_llmkg.metrics.answer_lines import match_lines
-from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Number, Prompt, ScoreSet, TaskInfo, Turn
-from pytest_llmkg.signature import build_signature
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_llmkg.plain import Json
+from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, TaskInfo
+from pytest_llmkg.tasks.line_answers import NOTATION, evaluate_lines
 
 __all__ = ["TASK"]
 
@@ -31,9 +23,7 @@ INFO = TaskInfo(
 _PROMPT = """\
 Work out the result of a SPARQL query on an RDF graph.
 
-Reply with the values of the result only, one value per line and without any other text. Write IRIs as prefixed names: \
-for <{base}example> write :example. Write literals as their bare text without quotation marks, e.g. Example. Write \
-numbers in digits, e.g. 3. The prefixes of the graph hold in the query, too.
+{notation} The prefixes of the graph hold in the query, too.
 
 Query:
 ```sparql
@@ -51,7 +41,7 @@ def prompt(case: Case, _kg: KgEngine) -> Prompt:
     form = format_named(case.text("format"))
     return Prompt.user(
         _PROMPT.format(
-            base=case.mapping("prefixes").get("", ""),
+            notation=NOTATION.format(base=case.mapping("prefixes").get("", "")),
             query=case.text("query").strip(),
             title=form.title,
             fence=form.fence,
@@ -61,45 +51,8 @@ def prompt(case: Case, _kg: KgEngine) -> Prompt:
 
 
 def evaluate(case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:
-    """Scores the answer's lines in four readings; ``combinedF1`` is the mean of their F1."""
-    lines, reference = answer.text.splitlines(), case.texts("result")
-    matches = match_lines(lines, reference, case.mapping("prefixes").get("", ""))
-    values: dict[str, Number] = {}
-    for reading, match in matches.items():
-        names = ("precision", "recall", "f1") if reading == "plain" else _names(reading)
-        values |= dict(zip(names, (match.precision, match.recall, match.f1), strict=True))
-    values["brevity"] = 1 / (1 + answer.text.count(" "))
-    values["combinedF1"] = (values["f1"] + values["trimF1"] + values["fixedF1"] + values["relaxedF1"]) / 4
-    info: dict[str, Json] = {
-        "testUid": case.id,
-        "answerResultLength": len(lines),
-        "answerSetSize": len(set(lines)),
-        "answerSet": list(dict.fromkeys(lines)),
-        "errorHttp": int("http" in answer.text),
-        "errorGreaterThan": int(">" in answer.text),
-        "errorQuotationMark": int('"' in answer.text),
-        "errorNumber": int(_is_number(reference) and len(lines) > 1),
-        "errorF1Spaces": int(values["trimF1"] > values["f1"]),
-        "errorF1Format": int(values["fixedF1"] > values["trimF1"]),
-        "errorF1Minor": int(values["relaxedF1"] > values["fixedF1"]),
-    }
-    signature = build_signature(INFO, "published")
-    if not answer.text.strip():
-        return Evaluation("no_answer", (ScoreSet(signature, dict.fromkeys(values, 0.0)),), info)
-    return Evaluation("scored", (ScoreSet(signature, values),), info)
-
-
-def feedback(_case: Case, _turn: Turn) -> Feedback | None:
-    """None: the task asks once."""
-    return None
-
-
-def _names(reading: str) -> tuple[str, str, str]:
-    return f"{reading}Precision", f"{reading}Recall", f"{reading}F1"
-
-
-def _is_number(reference: Sequence[str]) -> bool:
-    return len(reference) == 1 and reference[0].isdecimal()
+    """Scores the answer's lines; see `pytest_llmkg.tasks.line_answers`."""
+    return evaluate_lines(case, answer, INFO)
 
 
 TASK = Task(
@@ -114,5 +67,4 @@ TASK = Task(
     },
     prompt=prompt,
     evaluate=evaluate,
-    feedback=feedback,
 )

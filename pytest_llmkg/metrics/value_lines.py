@@ -1,0 +1,54 @@
+"""Agreement of answered values with a result, one value a line: the corrected counterpart of `answer_lines`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.metrics.sequences import match_multisets, match_sequences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_llmkg.metrics.sets import SetMatch
+
+__all__ = ["match_values", "value_lines"]
+
+_MARKS = re.compile(r"^(?:[-*+•]|\d+[.)])\s+")
+_NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
+_NAME = re.compile(r"([A-Za-z][\w.-]*)?:[^\s/].*")
+
+
+def match_values(text: str, reference: Sequence[str], prefixes: Mapping[str, str], *, ordered: bool) -> SetMatch:
+    """Agreement of the lines of ``text`` with ``reference``; doubles count, and so does the order if ``ordered``.
+
+    Fences, blank lines and list marks are no content. IRIs are compared in full, however they are written, numbers
+    by value, other values by their text without quotation marks. A number counts only as the whole answer, never as
+    a number of lines. An empty answer is right when the result is empty.
+    """
+    given = [_key(value, prefixes) for value in value_lines(text)]
+    wanted = [_key(value, prefixes) for value in reference]
+    return (match_sequences if ordered else match_multisets)(given, wanted)
+
+
+def value_lines(text: str) -> list[str]:
+    """The values that ``text`` lists: its lines without list marks; fences and blank lines are left out."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [_MARKS.sub("", line) for line in lines if line and not line.startswith("```")]
+
+
+def _key(value: str, prefixes: Mapping[str, str]) -> tuple[str, str]:
+    bare = value.strip()
+    if bare.startswith("<") and bare.endswith(">"):
+        return "iri", bare[1:-1]
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'":
+        bare = bare[1:-1]
+    if _NUMBER.fullmatch(bare):
+        return "number", f"{float(bare) + 0.0:.12g}"
+    if _NAME.fullmatch(bare):
+        prefix, _, local = bare.partition(":")
+        if prefix in prefixes:
+            return "iri", prefixes[prefix] + local
+    if bare.startswith(tuple(ns for ns in prefixes.values() if ns)):
+        return "iri", bare
+    return "text", bare

@@ -1,0 +1,67 @@
+"""Text2AnswerList: answer a question on a small graph by reading it.
+
+Rules as published with LLM-KG-Bench 3 (task version 2.0.2), and corrected ones; see `line_answers`.
+"""
+
+from __future__ import annotations
+
+from pytest_llmkg.contracts import KgEngine, Task
+from pytest_llmkg.kg.formats import format_named
+from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, TaskInfo
+from pytest_llmkg.tasks.line_answers import NOTATION, evaluate_lines
+
+__all__ = ["TASK"]
+
+INFO = TaskInfo(
+    name="Text2AnswerList",
+    version="1.0",
+    family="SPARQL",
+    summary="Answers a question on a small graph by reading it.",
+    headline="combinedF1",
+)
+
+_PROMPT = """\
+Answer a question on an RDF graph.
+
+{notation}
+
+Question: {question}
+
+Graph in {title}:
+```{fence}
+{graph}
+```"""
+
+
+def prompt(case: Case, _kg: KgEngine) -> Prompt:
+    """Shows question and graph and fixes the notation of the answer."""
+    form = format_named(case.text("format"))
+    return Prompt.user(
+        _PROMPT.format(
+            notation=NOTATION.format(base=case.mapping("prefixes").get("", "")),
+            question=case.text("question").strip(),
+            title=form.title,
+            fence=form.fence,
+            graph=case.text("graph").rstrip("\n"),
+        )
+    )
+
+
+def evaluate(case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:
+    """Scores the answer's lines; see `pytest_llmkg.tasks.line_answers`."""
+    return evaluate_lines(case, answer, INFO)
+
+
+TASK = Task(
+    info=INFO,
+    fields={
+        "format": "text",
+        "graph": "text",
+        "prefixes": "mapping",
+        "query": "text",
+        "result": "texts",
+        "question": "text",
+    },
+    prompt=prompt,
+    evaluate=evaluate,
+)

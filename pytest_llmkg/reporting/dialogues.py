@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.dialogue import dialogue_scores, has_dialogues, headline
-from pytest_llmkg.records import Answer, Number
+from pytest_llmkg.records import Answer, Message, Number, Prompt
 from pytest_llmkg.reporting.formats import number, visible
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ TEXT_LIMIT = 20_000
 
 FIELD_LIMIT = 600
 """Characters of a case's field or of an observation."""
+
+HIDDEN = "(not shown: the case is sealed)"
+"""Stands for the texts of a sealed case where a run's setting ``hide_cases`` keeps them out of reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class DialogueGroup:
 def dialogue_groups(report: Report, limit: int) -> tuple[DialogueGroup, ...]:
     """The dialogues of ``report`` by model and label, about ``limit`` in all and at least one of each group."""
     infos = {info.name: info for info in report.tasks}
+    hide = any(header.settings.get("hide_cases") for header in report.headers)
     groups = [(k, list(g)) for k, g in groupby(report.transcripts, key=lambda t: (t.model, t.label))]
     share = _fair_share([len(group) for _, group in groups], limit)
     return tuple(
@@ -93,7 +97,7 @@ def dialogue_groups(report: Report, limit: int) -> tuple[DialogueGroup, ...]:
             model,
             label,
             len(group),
-            tuple(_dialogue(t, infos.get(t.task), report.cases) for t in group[:share]),
+            tuple(_dialogue(t, infos.get(t.task), report.cases, hide=hide) for t in group[:share]),
         )
         for (model, label), group in groups
     )
@@ -112,8 +116,10 @@ def cut(text: str, limit: int) -> CutText:
     return CutText(visible(text[:limit]), len(text) if len(text) > limit else None)
 
 
-def _dialogue(transcript: Transcript, info: TaskInfo | None, cases: Mapping[str, Case]) -> DialogueView:
+def _dialogue(transcript: Transcript, info: TaskInfo | None, cases: Mapping[str, Case], *, hide: bool) -> DialogueView:
     case = cases.get(f"{transcript.label}/{transcript.case}")
+    if hide and (case is None or case.sealed):
+        transcript, case = _without_texts(transcript), None
     late = transcript.unevaluated
     return DialogueView(
         case=visible(transcript.case),
@@ -126,6 +132,26 @@ def _dialogue(transcript: Transcript, info: TaskInfo | None, cases: Mapping[str,
         turns=tuple(_turn(turn) for turn in transcript.turns),
         scores=_aggregates(transcript, info),
         unevaluated=cut(late.text, TEXT_LIMIT) if late else None,
+    )
+
+
+def _without_texts(transcript: Transcript) -> Transcript:
+    """``transcript`` with its scores and numbers, but without anything that the case or the model said."""
+    return replace(
+        transcript,
+        turns=tuple(_turn_without_texts(turn) for turn in transcript.turns),
+        # A message may quote what was asked or answered.
+        error=None if transcript.error is None else HIDDEN,
+        unevaluated=None if transcript.unevaluated is None else replace(transcript.unevaluated, text=HIDDEN),
+    )
+
+
+def _turn_without_texts(turn: Turn) -> Turn:
+    return replace(
+        turn,
+        prompt=Prompt(tuple(Message(message.role, HIDDEN) for message in turn.prompt.messages)),
+        answer=replace(turn.answer, text=HIDDEN),
+        evaluation=replace(turn.evaluation, info={}),
     )
 
 

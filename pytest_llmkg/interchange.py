@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -74,7 +75,7 @@ def read_records(path: Path, password: str | None = None) -> list[dict[str, Json
         records = json.loads(content)
     except OSError as error:
         raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (EOFError, ValueError, RecursionError, zlib.error) as error:  # also bad UTF-8, numbers of 5,000 digits
         raise RunFileError(f"{path}: not a complete JSON file: {error}") from error
     if not isinstance(records, list) or not all(isinstance(r, dict) and "taskInfo" in r for r in records):
         raise RunFileError(f"{path}: not an LLM-KG-Bench result file (a list of records with 'taskInfo')")
@@ -92,8 +93,12 @@ def _unzipped(path: Path, content: bytes, password: str | None) -> bytes:
             archive.setpassword((password or "").encode())
             unpacked: bytes = archive.read(names[0])
             return unpacked
-    except (pyzipper.BadZipFile, RuntimeError, NotImplementedError) as error:
-        hint = "wrong password" if password else "give --password or set LLMKG_PASSWORD"
+    except (pyzipper.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
+        hint = (
+            "the password is wrong or the file is damaged"
+            if password
+            else "give --password or set LLMKG_PASSWORD if it is encrypted"
+        )
         raise RunFileError(f"{path}: the archive cannot be opened ({error}); {hint}") from error
 
 

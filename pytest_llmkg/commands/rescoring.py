@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import time
@@ -102,8 +103,8 @@ def _rescore_results(
         scores, info = _published(task, dialogue, turns)
         place = f"{path.name} record {number} ({dialogue.label})"
         tally.dialogues[dialogue.label] += 1
-        tally.add(dialogue.label, place, "scores", *differences(record["scores"], scores))
-        tally.add(dialogue.label, place, "info", *differences(record["info"], info))
+        tally.add(dialogue.label, place, "scores", *differences(record.get("scores", {}), scores))
+        tally.add(dialogue.label, place, "info", *differences(record.get("info", {}), info))
         tally.add(dialogue.label, place, "decisions", *_decisions(turns))
         rescored.append(with_scores(record, scores, info))
     if out is not None:
@@ -117,13 +118,19 @@ def _published(
     case = dialogue.case
     if case is None:
         raise UserError(f"{dialogue.label}: nothing to score")
-    transcript = Transcript(case.id, case.label, case.task, "recorded", 1, turns, "", 0.0)
+    transcript = Transcript(case.id, case.label, case.task, "recorded", 1, tuple(map(_by_first_rules, turns)), "", 0.0)
     scores = {key: to_plain(value) for key, value in published_scores(transcript, task.info).items()}
     infos = [dict(turn.evaluation.info) for turn in turns]
     if task.info.max_turns == 1:
         return scores, infos[0]
     numbered: dict[str, Json] = {str(number): info for number, info in enumerate(infos)}
     return scores, {**numbered, "multiShotCount": len(infos), "last": infos[-1]}
+
+
+def _by_first_rules(turn: Turn) -> Turn:
+    """``turn`` with the scores of the published rules only; the files know no others."""
+    evaluation = dataclasses.replace(turn.evaluation, score_sets=turn.evaluation.score_sets[:1])
+    return dataclasses.replace(turn, evaluation=evaluation)
 
 
 def _decisions(turns: tuple[Turn, ...]) -> tuple[int, list[str]]:

@@ -115,7 +115,7 @@ def path_notes(text: str) -> tuple[str, ...]:
         "blank lines": "" in lines,
         "blank nodes": any(line.startswith("_:") for line in lines),
         "notation": any(line.startswith("<") or _MARKS.match(line) for line in lines),
-        "doubles": len(set(lines)) != len(lines),
+        "doubles": len(set(answered_path(text))) != len(answered_path(text)),
     }
     return tuple(cause for cause, applies in causes.items() if applies) or ("order",)
 

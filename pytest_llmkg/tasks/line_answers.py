@@ -92,7 +92,7 @@ def _notes(text: str, reference: Sequence[str]) -> tuple[str, ...]:
         "blank lines": any(not line.strip() for line in lines),
         "notation": any(mark in text for mark in ('"', "<", "0:")) or [s.strip() for s in lines] != lines,
         "count of lines": _is_number(reference) and len(value_lines(text)) != 1,
-        "doubles": len(set(lines)) != len(lines),
+        "doubles": len(set(value_lines(text))) != len(value_lines(text)),
     }
     return tuple(cause for cause, applies in causes.items() if applies) or ("relaxed reading",)
 

@@ -80,7 +80,7 @@ def _places(draw: random.Random) -> Iterator[str]:
         for town in towns:
             yield from _described(_slug(town), "Town", town)
             yield f"{_data(_slug(town))} {_term('inRegion')} {_data(_slug(region))} ."
-            yield f"{_data(_slug(town))} {_term('population')} {_integer(int(900 * draw.paretovariate(0.9)))} ."
+            yield f"{_data(_slug(town))} {_term('population')} {_integer(int(900 * draw.paretovariate(1.3)))} ."
     for museum, town, parent, foreign in names.MUSEUMS:
         node = _data(_slug(museum))
         yield from _described(_slug(museum), "Museum", museum)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Edit", "apply_edit", "distinct", "layout_breaks"]
+__all__ = ["Edit", "apply_edit", "distinct", "layout_breaks", "nesting"]
 
 _STRUCTURE = re.compile(r'"(?:\\.|[^"\\\n])*"|<[^<>\s]*>|#[^\n]*|[\[\]{}()]|[.](?=\s|$)|\n', re.MULTILINE)
 _JSON_STRUCTURE = re.compile(r'"(?:\\.|[^"\\\n])*"|[\[\]{}]|\n')
@@ -39,6 +39,15 @@ def distinct(text: str, edits: Iterable[Edit]) -> Iterator[tuple[str, Edit]]:
         if edited not in seen:
             seen.add(edited)
             yield edited, edit
+
+
+def nesting(text: str) -> int:
+    """How deep brackets stand in each other at most, wherever they are; parsers recurse so deep."""
+    depth = deepest = 0
+    for match in re.finditer(r"[\[\]{}()]", text):
+        depth = max(0, depth + (1 if match.group() in _OPEN else -1))
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def layout_breaks(text: str, *, json_text: bool) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["first_json_fault", "json_edits"]
 
 _BACK, _AHEAD = 120, 40
+_LONGEST_LINE = 2000
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[\w@+.-][\w@:/#+.-]*|[^\s]""", re.DOTALL
 )
@@ -54,6 +55,7 @@ def json_edits(text: str, fault: Fault) -> Iterator[Edit]:
     for rank, (start, end) in enumerate(nearest):
         extra = min(rank, 20) * 0.05
         yield from _token_edits(text[start:end], start, end, extra)
+        yield from _spaced_edits(text, start, end, extra)
     ends = {end for _, end in tokens}
     for rank, place in enumerate(dict.fromkeys(p for token in nearest for p in (token[1], token[0]))):
         # What separates or closes stands right behind a token.
@@ -83,6 +85,17 @@ def _token_edits(token: str, start: int, end: int, extra: float) -> Iterator[Edi
     yield Edit(start, end, "", (1.0 if structural else 3 + 0.05 * len(token)) + extra)
 
 
+def _spaced_edits(text: str, start: int, end: int, extra: float) -> Iterator[Edit]:
+    """Edits that also take the space before a token, and a decimal comma."""
+    before = start - len(text[:start]) + len(text[:start].rstrip(" \t"))
+    if text[start:end].startswith(("//", "/*")):
+        yield Edit(before, end, "", 0.3 + extra)
+    if text[start:end] == "=" and before < start:
+        yield Edit(before, end, ":", 1.1 + extra)
+    if text[start:end] == "," and text[start - 1 : start].isdigit() and text[end : end + 1].isdigit():
+        yield Edit(start, end, ".", 0.5 + extra)
+
+
 def _string_edits(text: str, at: int) -> Iterator[Edit]:
     """Bad escapes, raw line ends, inner and lost quotes of the line with the fault and the one before it."""
     start = text.rfind("\n", 0, at) + 1
@@ -90,6 +103,8 @@ def _string_edits(text: str, at: int) -> Iterator[Edit]:
         end = text.find("\n", begin)
         end = len(text) if end < 0 else end
         line = text[begin:end]
+        if len(line) > _LONGEST_LINE:
+            continue
         for match in re.finditer(r"""\\(?!["\\/bfnrtu])|\\u(?![0-9A-Fa-f]{4})""", line):
             yield Edit(begin + match.start(), begin + match.start(), "\\", 0.5)
             yield Edit(begin + match.start(), begin + match.start() + 1, "", 0.9)
@@ -110,22 +125,24 @@ def _string_edits(text: str, at: int) -> Iterator[Edit]:
 
 def _bracket_edits(text: str) -> Iterator[Edit]:
     """A bracket at the end of any line: the parser notices a lost one far behind the place where it belongs."""
-    for match in re.finditer(r"([^\n]*?)(,?)[ \t]*(?:\n([ \t]*)|\Z)", text):
+    unit = min((len(i) for i in re.findall(r"^( +)\S", text, re.MULTILINE)), default=2)
+    for match in re.finditer(r"^([^\n]*?)(,?)[ \t]*(?=\n( *)|\Z)", text, re.MULTILINE):
+        if len(match[1]) > _LONGEST_LINE:
+            continue
         if not match[1].strip():
             if match[2]:
                 yield from (Edit(match.end(1), match.end(1), mark, 1.5) for mark in "}]")
             continue
-        end, indent = match.end(1), match[3] or ""
+        end, own = match.end(1), len(match[1]) - len(match[1].lstrip())
+        depths = dict.fromkeys((len(match[3] or ""), max(0, own - unit), own))
         for mark in "}]":
-            yield Edit(end, end, f"\n{indent}{mark}", 1.6)
             yield Edit(end, end, f" {mark}", 1.7)
-            if match[2]:
-                yield Edit(end, match.end(2), f"\n{indent}{mark},", 1.6)
-            else:
-                yield Edit(end, end, f"\n{indent}{mark},", 1.7)
+            for depth in depths:
+                yield Edit(end, end, "\n" + " " * depth + mark, 1.6)
+                yield Edit(end, match.end(2), "\n" + " " * depth + mark + ",", 1.6 if match[2] else 1.7)
         stripped = match[1].strip()
         if stripped and all(c in "}]{[ " for c in stripped):
-            yield Edit(match.start(), match.end(), "", 1.8)
+            yield Edit(max(0, match.start() - 1), match.end(), "", 1.8)
 
 
 def _tagged_edits(text: str) -> Iterator[Edit]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.connectors.symbolic.facts import Triple
 
-__all__ = ["TYPE", "Lexicon", "Mention", "build_lexicon", "find_mentions", "read_table"]
+__all__ = ["TYPE", "Lexicon", "Mention", "build_lexicon", "find_mentions", "read_table", "schema_terms"]
 
 TYPE = f"{WELL_KNOWN['rdf']}type"
 _LABEL_WORDS = frozenset({("label",), ("name",), ("nam",), ("title",), ("titl",), ("pref", "label")})
@@ -61,30 +61,59 @@ def read_table(text: str | None, prefixes: Mapping[str, str]) -> dict[str, str]:
 
 
 def build_lexicon(facts: Sequence[Triple], table: Mapping[str, str]) -> Lexicon:
-    """The names that local names, label properties and ``table`` give to the terms of ``facts``."""
-    used = sorted({p.value for _, p, _ in facts} - {TYPE})
-    predicates = {iri: _names(iri, table) for iri in used}
-    labels = tuple(iri for iri in used if any(name in _LABEL_WORDS for name in predicates[iri]))
-    classes = sorted({o.value for _, p, o in facts if p.value == TYPE})
-    taken = {TYPE, *used, *classes}
-    nodes: dict[Term, list[tuple[str, ...]]] = {}
-    labelled = set()
+    """The names that local names, label properties, a schema inside the graph and ``table`` give to its terms."""
+    schema = schema_terms(facts)
+    used = {p.value for _, p, _ in facts} - {TYPE}
+    own = {iri: _names(iri, table) for iri in used}
+    labels = tuple(sorted(iri for iri in used if any(name in _LABEL_WORDS for name in own[iri])))
+    given: dict[Term, list[tuple[str, ...]]] = {}
     for s, p, o in facts:
-        for term in (s, o):
-            if term.kind == "iri" and term.value not in taken:
-                nodes.setdefault(term, list(_names(term.value, table)))
-        if p.value in labels and o.kind == "literal" and s.kind == "iri" and s.value not in taken:
-            nodes[s].append(stems_of(o.value))
-            labelled.add(o)
-    for _, _, o in facts:
-        if o.kind == "literal" and o not in labelled and re.search(r"[^\W\d_]", o.value) and len(o.value) < 80:
-            nodes.setdefault(o, [stems_of(o.value)])
+        if p.value in labels and o.kind == "literal" and s.kind == "iri":
+            given.setdefault(s, []).append(stems_of(o.value))
+    classes = {o.value for _, p, o in facts if p.value == TYPE and not _is_meta(o.value)}
+    classes |= {iri for iri, kind in schema.items() if kind == "class"}
+    predicates = {iri for iri in used if not _is_meta(iri) or iri in labels}
+
+    def names(term: Term) -> tuple[tuple[str, ...], ...]:
+        return tuple(dict.fromkeys(n for n in (*_names(term.value, table), *given.get(term, ())) if n))
+
     return Lexicon(
-        {term: tuple(dict.fromkeys(n for n in names if n)) for term, names in nodes.items()},
-        {Term("iri", iri): _names(iri, table) for iri in classes},
-        predicates,
+        {
+            t: names(t) if t.kind == "iri" else (stems_of(t.value),)
+            for t in _nodes(facts, labels, {*used, *classes, *schema})
+        },
+        {Term("iri", iri): names(Term("iri", iri)) for iri in sorted(classes)},
+        {iri: names(Term("iri", iri)) for iri in sorted(predicates)},
         labels,
     )
+
+
+def schema_terms(facts: Iterable[Triple]) -> dict[str, str]:
+    """The IRIs that the graph itself declares as ``class`` or ``property``."""
+    found = {}
+    for s, p, o in facts:
+        if p.value == TYPE and s.kind == "iri" and _is_meta(o.value):
+            found[s.value] = "class" if o.value.endswith("Class") else "property"
+    return found
+
+
+def _is_meta(iri: str) -> bool:
+    return iri.startswith((WELL_KNOWN["owl"], WELL_KNOWN["rdfs"], WELL_KNOWN["rdf"]))
+
+
+def _nodes(facts: Sequence[Triple], labels: tuple[str, ...], taken: set[str]) -> list[Term]:
+    """The things that are talked about, and the texts that name nothing else."""
+    nodes: dict[Term, None] = {}
+    for s, p, o in facts:
+        if s.value in taken:
+            continue
+        for term in (s, o):
+            if term.kind == "iri" and term.value not in taken and not _is_meta(term.value):
+                nodes.setdefault(term)
+        is_label = p.value in labels and s.kind == "iri"
+        if o.kind == "literal" and not is_label and re.search(r"[^\W\d_]", o.value) and len(o.value) < 80:
+            nodes.setdefault(o)
+    return list(nodes)
 
 
 def _names(iri: str, table: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:

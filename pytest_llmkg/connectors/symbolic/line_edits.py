@@ -26,9 +26,9 @@ def line_edits(text: str, fault: Fault) -> Iterator[Edit]:
         for written, cost in _written_out(token, tokens[:index]):
             yield Edit(start + token.start, start + token.end, written, cost)
         if token.text == ";" and tokens[0].kind in {"iri", "blank"}:
-            yield _split(start, tokens, index, (tokens[0],))
+            yield _split(text, start, tokens, index, tokens[:1])
         if token.text == "," and len(tokens) > 1:
-            yield _split(start, tokens, index, tokens[:2])
+            yield _split(text, start, tokens, index, tokens[:2])
     if len(tokens) > 2 and tokens[0].kind == "string":
         yield from _swapped(start, line, tokens)
 
@@ -53,12 +53,13 @@ def _written_out(token: Token, before: list[Token]) -> Iterator[tuple[str, float
         yield f'"{inner}"', 0.5
 
 
-def _split(start: int, tokens: list[Token], index: int, kept: list[Token] | tuple[Token, ...]) -> Edit:
+def _split(text: str, start: int, tokens: list[Token], index: int, kept: list[Token]) -> Edit:
     """Ends the triple at a list mark and begins the next one with the ``kept`` terms."""
-    following = tokens[index + 1].start if index + 1 < len(tokens) else tokens[index].end
+    following = start + tokens[index].end
+    following += len(text[following:]) - len(text[following:].lstrip())
     again = " ".join(t.text for t in kept)
     left = tokens[index - 1].end if index else tokens[index].start
-    return Edit(start + left, start + following, f" .\n{again} ", 0.6)
+    return Edit(start + left, following, f" .\n{again} ", 0.6)
 
 
 def _swapped(start: int, line: str, tokens: list[Token]) -> Iterator[Edit]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.connectors.symbolic.lexicon import TYPE
+from pytest_llmkg.connectors.symbolic.lexicon import TYPE, schema_terms
 from pytest_llmkg.connectors.symbolic.paths import Step, build_web, path_score, paths_from, show_path
 from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN, shorten
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Planner", "show_plan", "show_term"]
 
+_SUBCLASS = f"{WELL_KNOWN['rdfs']}subClassOf"
 _TOP = 3
 _UNUSED = 1.0
 _XSD = WELL_KNOWN["xsd"]
@@ -68,11 +69,14 @@ class Planner:
         self._question = question
         self._lexicon = lexicon
         self._prefixes = prefixes
-        self._web: Web = build_web(facts)
+        schema = schema_terms(facts)
+        self._web: Web = build_web([t for t in facts if t[0].value not in schema])
+        self._above = _superclasses(facts)
         self._instances: dict[str, list[Term]] = {}
         for s, p, o in facts:
-            if p.value == TYPE:
-                self._instances.setdefault(o.value, []).append(s)
+            if p.value == TYPE and s.value not in schema:
+                for iri in (o.value, *self._above.get(o.value, ())):
+                    self._instances.setdefault(iri, []).append(s)
 
     def plans(self) -> list[Plan]:
         """All plans, the best first; equal ones in the order of their text."""
@@ -106,7 +110,7 @@ class Planner:
 
     def _plans_of_things(self, target: Mention) -> Iterator[Plan]:
         things = self._instances.get(target.term.value, [])
-        plans = [Plan("DISTINCT ?x", (f"?x a {show_term(target.term, self._prefixes)} .",))]
+        plans = [Plan("DISTINCT ?x", (self._is_a("x", target.term),))]
         for group in self._groups():
             plans = [p for plan in plans for p in self._with_nodes(plan, things, group)]
         for step in (self._with_negation, self._with_comparison, self._with_order, self._with_projection):
@@ -193,7 +197,7 @@ class Planner:
         for other in self._question.classes[1:2]:
             members = frozenset(self._instances.get(other.term.value, []))
             for path, _, score in self._ranked(things, 2, members.__contains__):
-                pattern = f"?x {show_path(path, self._prefixes)} ?y . ?y a {show_term(other.term, self._prefixes)} ."
+                pattern = f"?x {show_path(path, self._prefixes)} ?y . {self._is_a('y', other.term)}"
                 tail = f"GROUP BY ?x\nHAVING (COUNT(DISTINCT ?y) {test})"
                 yield replace(plan.with_pattern(pattern, score + 0.7), head="?x", tail=tail)
         for path, _, score in self._ranked(things, 2, lambda t: t.kind != "literal"):
@@ -253,6 +257,12 @@ class Planner:
         ]
         return sorted(found, key=lambda f: (-f[2], len(f[0]), show_path(f[0], self._prefixes)))[:_TOP]
 
+    def _is_a(self, variable: str, kind: Term) -> str:
+        """A pattern for things of a class, with those of its subclasses if the graph has some."""
+        below = any(kind.value in above for above in self._above.values())
+        path = f"a/{shorten(_SUBCLASS, self._prefixes)}*" if below else "a"
+        return f"?{variable} {path} {show_term(kind, self._prefixes)} ."
+
     def _is_asked(self, step: Step) -> bool:
         return any(w in self._question.asked for w in self._lexicon.predicate_words(step.predicate))
 
@@ -262,6 +272,25 @@ class Planner:
         edges = self._web.get(path[0], {})
         chains = any(end in edges for ends in edges.values() for end in ends)
         return re.sub(r"$", "+", shown) if len(path) == 1 and self._question.transitive and chains else shown
+
+
+def _superclasses(facts: Sequence[Triple]) -> dict[str, tuple[str, ...]]:
+    """All classes above each class that has some."""
+    direct: dict[str, list[str]] = {}
+    for s, p, o in facts:
+        if p.value == _SUBCLASS and s != o:
+            direct.setdefault(s.value, []).append(o.value)
+    above: dict[str, tuple[str, ...]] = {}
+    for iri, nearest in direct.items():
+        found: dict[str, None] = {}
+        todo = list(nearest)
+        while todo:
+            following = todo.pop()
+            if following not in found:
+                found[following] = None
+                todo += direct.get(following, [])
+        above[iri] = tuple(found)
+    return above
 
 
 def _is_of(term: Term, datatypes: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.connectors.symbolic.edits import Edit, distinct, layout_breaks
+from pytest_llmkg.connectors.symbolic.edits import Edit, distinct, layout_breaks, nesting
 from pytest_llmkg.connectors.symbolic.grammar import Fault, first_fault, mixed_roles
 from pytest_llmkg.connectors.symbolic.json_edits import first_json_fault, json_edits
 from pytest_llmkg.connectors.symbolic.line_edits import line_edits
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["answer_repair"]
 
 # Counted in characters and calls, not in seconds, so that the answer is the same on a slow machine.
-_CHARACTERS = 12_000_000
-_VERDICTS = 40
+_CHARACTERS = 4_000_000
+_VERDICTS = 20
 _DEEPEST = 4
-_WIDTH = 8
-_LONGEST = 200_000
+_NESTED = 50
+_WIDTH = 6
+_LONGEST = 100_000
 _LINE = re.compile(r"\bline (\d+)", re.IGNORECASE)
 
 
@@ -71,7 +72,7 @@ def answer_repair(request: Request, engine: KgEngine) -> str | None:
     """
     graph = request.graph
     language = _LANGUAGES.get(graph.format) if graph else None
-    if graph is None or language is None or len(graph.text) > _LONGEST:
+    if graph is None or language is None or len(graph.text) > _LONGEST or nesting(graph.text) > _NESTED:
         return None
     given = {block.content for answer in request.given for block in fenced_blocks(answer)[:1]}
     fault = language.fault(graph.text) or _reported(graph, engine)
@@ -120,7 +121,8 @@ def _search(root: _Draft, language: _Language) -> Iterator[_Draft]:
                 if following.text not in kept or kept[following.text].cost > following.cost:
                     kept[following.text] = following
         yield from sorted(clean.values(), key=lambda d: _rank(d, language))
-        beam = sorted(broken.values(), key=lambda d: (-_left(d, root), d.cost))[:_WIDTH]
+        furthest_ones = sorted(broken.values(), key=lambda d: (-_left(d, root), d.cost))[: 6 * _WIDTH]
+        beam = sorted(furthest_ones, key=lambda d: (-_left(d, root), _rank(d, language)))[:_WIDTH]
         if not beam or budget < 0:
             break
         furthest = beam[0]

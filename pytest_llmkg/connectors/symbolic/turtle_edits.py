@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["turtle_edits"]
 
 _BACK, _AHEAD = 9, 2
+_LONGEST_LINE = 2000
 _DECLARATION = re.compile(
     r"^([ \t]*)(@prefix|prefix)([ \t]+)([\w.-]*)([ \t]*)(:?)([ \t]*)<([^<>\s]*)>", re.IGNORECASE | re.MULTILINE
 )
@@ -52,6 +53,7 @@ def _insertions(text: str, tokens: list[Token], j: int, extra: float) -> Iterato
         deeper = gap[gap.rindex("\n") :]
         yield Edit(before, before, deeper[: max(1, len(deeper) - _unit(text))] + "]", 1.1 + extra)
         yield Edit(before, before, deeper + "]", 1.15 + extra)
+        yield Edit(start, start, "] ", 1.05 + extra)
     for quote in ('"', "<", ">", "'", '"""', ":", "^", "@", "_:", "("):
         for place in dict.fromkeys((start, before)):
             yield Edit(place, place, quote, 1.5 + extra)
@@ -78,11 +80,13 @@ def _replacements(text: str, tokens: list[Token], j: int, extra: float) -> Itera
         yield Edit(token.end, tokens[j + 1].start, ":", 2 + extra)
         yield Edit(token.end, tokens[j + 1].start, "_", 2.5 + extra)
         yield Edit(token.end, tokens[j + 1].start, "", 2.5 + extra)
-    if token.text == "_" or token.text.startswith("_:"):
+    if token.kind == "name" and f"_{token.text}" in text:
+        yield Edit(token.start, token.start, "_", 0.6 + extra)
+    if token.text.startswith("_"):
         label = re.match(r"_\s*:?\s*[^\s;,.\]]*", text[token.start :])
         if label:
             yield Edit(
-                token.start, token.start + label.end(), "_:" + re.sub(r"\W", "", label[0].lstrip("_: ")), 1 + extra
+                token.start, token.start + label.end(), "_:" + re.sub(r"\W", "", label[0].lstrip("_: ")), 0.9 + extra
             )
 
 
@@ -108,8 +112,10 @@ def _line_edits(text: str, at: int) -> Iterator[Edit]:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         line = text[start:end]
+        if len(line) > _LONGEST_LINE:
+            continue
         yield from _literal_edits(text, start, line)
-        yield from _iri_edits(start, line)
+        yield from _iri_edits(text, start, line)
         if re.match(r"\s*(?://|--|%|;|/\*|!)", line):
             lead = re.match(r"\s*(?://|--|%|;+|/\*|!)", line)
             yield Edit(start, start + (lead.end() if lead else 0), "#", 1)
@@ -129,7 +135,7 @@ def _literal_edits(text: str, start: int, line: str) -> Iterator[Edit]:
     quotes = [m.start() for m in re.finditer(r'(?<!\\)"', line)]
     if len(quotes) > 2:
         inner = line[quotes[0] + 1 : quotes[-1]]
-        escaped = re.sub(r'(?<!\\)"', r"\\\\"[:2] + '"', inner)
+        escaped = re.sub(r'(?<!\\)"', lambda _: '\\"', inner)
         yield Edit(start + quotes[0] + 1, start + quotes[-1], escaped, 0.8)
         yield Edit(start + quotes[0] + 1, start + quotes[-1], inner.replace('"', "'"), 1.6)
     if len(quotes) % 2:
@@ -138,6 +144,10 @@ def _literal_edits(text: str, start: int, line: str) -> Iterator[Edit]:
 
 def _long_string_edits(text: str, start: int, quotes: list[int]) -> Iterator[Edit]:
     """A string that runs over lines: long quotes around it, or its line ends escaped."""
+    long_one = text.find('"""', start)
+    if 0 <= long_one <= start + quotes[-1]:
+        for match in re.finditer(r'(?<!")"{1,2}(?!")(?=\s*[.;,\]@^])', text[long_one + 3 :]):
+            yield Edit(long_one + 3 + match.start(), long_one + 3 + match.end(), '"""', 0.8)
     opening = start + quotes[-1]
     closing = text.find('"', opening + 1)
     if closing < 0 or closing - opening > 2000:
@@ -148,12 +158,15 @@ def _long_string_edits(text: str, start: int, quotes: list[int]) -> Iterator[Edi
     yield Edit(opening, closing + 1, '"' + re.sub(r"\s*\n\s*", " ", inner) + '"', 1.4)
 
 
-def _iri_edits(start: int, line: str) -> Iterator[Edit]:
+def _iri_edits(text: str, start: int, line: str) -> Iterator[Edit]:
     for match in re.finditer(r"(?<![<\w\"])(\w+://[^\s<>\"]*?)(?=[;,.\]]*(?:\s|$))", line):
         yield Edit(start + match.start(), start + match.end(), f"<{match[1]}>", 0.9)
     for match in re.finditer(r"<([^<>\"\n]*[ \t][^<>\"\n]*)>", line):
-        for filler in ("", "%20", "_", "-"):
-            yield Edit(start + match.start(1), start + match.end(1), re.sub(r"[ \t]", filler, match[1]), 1)
+        for filler in ("-", "_", "%20", ""):
+            # What other IRIs of the text have inside is likelier.
+            usual = filler and re.search(rf"<[^<>\s]*\w{re.escape(filler)}\w[^<>\s]*>", text)
+            edited = re.sub(r"[ \t]", filler, match[1])
+            yield Edit(start + match.start(1), start + match.end(1), edited, 0.8 if usual else 1)
     for match in re.finditer(r"([\"'])(@[A-Za-z-]+)(\^\^(?:<[^<>\s]*>|[\w.-]*:[\w.-]*\w))", line):
         # A literal has a language or a type; with a language, its type is implied.
         yield Edit(start + match.start(3), start + match.end(3), "", 0.5)

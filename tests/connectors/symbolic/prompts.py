@@ -57,8 +57,7 @@ def fence(tag: str, text: str) -> str:
 
 def user(*texts: str) -> tuple[Message, ...]:
     """A dialogue of user texts with assistant texts between them."""
-    roles = ("user", "assistant")
-    return tuple(Message(roles[i % 2], text) for i, text in enumerate(texts))
+    return tuple(Message("assistant" if i % 2 else "user", text) for i, text in enumerate(texts))
 
 
 def ask_query(question: str, graph: str = HUTS, more: str = "") -> str:

@@ -63,8 +63,10 @@ def test_other_forms_of_queries(engine: KgEngine, query: str, answer: str) -> No
 
 
 def test_json_ld_gets_its_empty_prefix_from_the_prompts_example(engine: KgEngine) -> None:
-    graph = '{"@context": {"@vocab": "http://t.example/v/", "@base": "http://t.example/i/"}, "@id": "one", "knows": {"@id": "two"}}'
-    prompt = f"For <http://t.example/i/thing> write :thing.\n{fence('sparql', 'SELECT ?s { ?s ?p ?o }')}\n{fence('json', graph)}"
+    context = '{"@vocab": "http://t.example/v/", "@base": "http://t.example/i/"}'
+    graph = f'{{"@context": {context}, "@id": "one", "knows": {{"@id": "two"}}}}'
+    query = fence("sparql", "SELECT ?s { ?s ?p ?o }")
+    prompt = f"For <http://t.example/i/thing> write :thing.\n{query}\n{fence('json', graph)}"
     vocab = prompt.replace("/i/thing> write", "/v/thing> write")
     assert prefixes_of(GraphText(graph, "json-ld"), "")[""] == "http://t.example/i/"
     assert answer_messages(user(prompt), engine) == ":one"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,7 +47,6 @@ def repaired(broken: str, tag: str, engine: KgEngine, *before: str) -> str:
         ('"Marmot Hut" ;', '"Marmot Hut"'),
         ('"Marmot Hut" ;', '"Marmot Hut ;'),
         ('"Marmot Hut" ;', 'Marmot Hut" ;'),
-        ("@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n", ""),
         ("@prefix foaf:", "@prefix foa:"),
         ("@prefix foaf: <http://xmlns.com/foaf/0.1/>", "@prefix foaf: <http://xmlns.com/foaf/0.1/"),
         ("@prefix foaf:", "@prefx foaf:"),
@@ -60,6 +60,11 @@ def repaired(broken: str, tag: str, engine: KgEngine, *before: str) -> str:
 def test_turtle_is_restored_to_the_character(engine: KgEngine, right: str, wrong: str) -> None:
     assert HUTS.count(right) == 1
     assert repaired(HUTS.replace(right, wrong), "turtle", engine) == HUTS.strip()
+
+
+def test_a_well_known_prefix_is_declared_when_that_is_missing(engine: KgEngine) -> None:
+    fixed = repaired(HUTS.replace("@prefix foaf: <http://xmlns.com/foaf/0.1/> .\n", ""), "turtle", engine)
+    assert sorted(fixed.splitlines()) == sorted(HUTS.strip().splitlines())
 
 
 def test_two_faults_are_mended_one_after_the_other(engine: KgEngine) -> None:
@@ -176,7 +181,7 @@ def test_the_first_fault_of_n_triples(text: str, at: int | None) -> None:
 def test_tokens_cover_the_text_and_the_grammar_never_fails(text: str) -> None:
     tokens = tokens_of(text)
     assert all(text[t.start : t.end] == t.text for t in tokens)
-    assert all(a.end <= b.start for a, b in zip(tokens, tokens[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(tokens))
     fault = first_fault(text)
     assert fault is None or 0 <= fault.at <= len(text)
 

@@ -34,6 +34,8 @@ class Settings:
         min_score: a test fails when its headline score is below; None for off.
         timeout: seconds that one answer may take.
         max_turns: upper limit of turns, None for each task's own.
+        hide_cases: keep the texts of sealed cases out of reports.
+        seal_run: keep sealed cases sealed in the run file; hides them in reports, too.
     """
 
     models: tuple[str, ...]
@@ -45,6 +47,8 @@ class Settings:
     min_score: float | None = None
     timeout: float = _DEFAULT_TIMEOUT
     max_turns: int | None = None
+    hide_cases: bool = False
+    seal_run: bool = False
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -55,6 +59,8 @@ def add_options(parser: pytest.Parser) -> None:
             group.addoption(name, metavar=metavar, action="append", help=text)
         else:
             group.addoption(name, metavar=metavar, type=convert, help=text)
+    for name, text in _FLAGS:
+        group.addoption(name, action="store_true", help=text)
     parser.addini("llmkg_models", "models under test when --models is not given", type="args", default=["symbolic"])
     parser.addini("llmkg_suites", "folders that hold benchmark tests", type="paths", default=[])
     parser.addini("llmkg_cases", "further case files or folders of them", type="paths", default=[])
@@ -93,6 +99,8 @@ def parse_settings(config: pytest.Config) -> Settings:
         min_score=get("llmkg_min_score"),
         timeout=get("llmkg_timeout") or _DEFAULT_TIMEOUT,
         max_turns=get("llmkg_max_turns"),
+        hide_cases=get("llmkg_hide_cases") or get("llmkg_seal_run"),
+        seal_run=get("llmkg_seal_run"),
     )
 
 
@@ -128,4 +136,9 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
     ("--llmkg-min-score", "X", _score, "a test fails when its headline score is below X (default: off)"),
     ("--llmkg-timeout", "S", _seconds, f"seconds that one answer may take (default: {_DEFAULT_TIMEOUT:g})"),
     ("--llmkg-max-turns", "N", _positive, "at most N turns in a dialogue (default: the task's own limit)"),
+)
+# These change how a run is kept; given alone, e.g. in addopts, they do not make a session one about models.
+_FLAGS = (
+    ("--llmkg-hide-cases", "keep prompts, references and answers of sealed cases out of the reports"),
+    ("--llmkg-seal-run", "seal these in the run file, too, with LLMKG_CASES_KEY or else the public key"),
 )

@@ -25,7 +25,8 @@ from pytest_llmkg.reporting.files import write_atomically, write_reports
 from pytest_llmkg.reporting.terminal import leaderboard_lines
 from pytest_llmkg.reporting.views import build_report
 from pytest_llmkg.scheduler import LoopThread
-from pytest_llmkg.store import FILE_NAME, SCHEMA, Run, RunWriter, read_run
+from pytest_llmkg.sealing import PUBLIC, new_cipher, private_key
+from pytest_llmkg.store import FILE_NAME, SCHEMA, SEALED_LINES, Run, RunWriter, read_run
 
 if TYPE_CHECKING:
     from pytest_llmkg.contracts import Connector
@@ -116,11 +117,13 @@ class Keeper:
         """Writes nothing yet.
 
         Raises:
-            UserError: the run directory holds a run already, or cannot be made or written.
+            UserError: the run directory holds a run already, or cannot be made or written, or the key that the
+                run file is to be sealed with cannot be read.
         """
         self._suite = suite
         self._reports = root / "reports"
         self._started = datetime.now(UTC)
+        self._lock = new_cipher(private_key() or PUBLIC).lock if suite.settings.seal_run else None
         self._writer: RunWriter | None = None
         self.directory = suite.settings.run_dir or self._default_directory()
         if (self.directory / FILE_NAME).exists():
@@ -207,6 +210,8 @@ class Keeper:
                 "timeout": settings.timeout,
                 "max_turns": settings.max_turns,
                 "min_score": settings.min_score,
+                "hide_cases": settings.hide_cases or None,  # reports leave out what is None
+                SEALED_LINES: to_plain(self._lock) if self._lock else None,
             },
         )
 

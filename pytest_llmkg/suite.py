@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_llmkg.cases.files import load_case_files
+from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
 from pytest_llmkg.data_files import fixtures_root
@@ -121,8 +122,8 @@ def build_suite(
     for model in models:
         connector_registry.get(model.connector).check(model)
     for folder in settings.case_files:
-        if folder.is_dir() and not any(folder.glob("*.toml")):
-            raise UserError(f"{folder}: the folder holds no case file (*.toml)")
+        if folder.is_dir() and not any(case_files_in(folder)):
+            raise UserError(f"{folder}: the folder holds no case file (*.toml or *.toml.sealed)")
     data = fixtures_root()
     paths = (data / "cases", *settings.case_files)
     cases = load_case_files(paths, data / "graphs", task_registry, settings.seed)

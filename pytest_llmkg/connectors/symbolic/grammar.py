@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Fault", "Token", "first_fault", "mixed_roles", "tokens_of"]
 
@@ -68,11 +72,14 @@ class _FaultError(Exception):
 
 def tokens_of(text: str) -> list[Token]:
     """The tokens of ``text`` without white space and comments; what fits no token becomes one of kind ``bad``."""
-    return [
-        Token(m.group() if kind == "mark" else kind, m.group(), m.start())
-        for m in _TOKENS.finditer(text)
-        if (kind := _kind(m)) != "space"
-    ]
+    return list(_read_tokens(text))
+
+
+def _read_tokens(text: str) -> Iterator[Token]:
+    for match in _TOKENS.finditer(text):
+        kind = _kind(match)
+        if kind != "space":
+            yield Token(match.group() if kind == "mark" else kind, match.group(), match.start())
 
 
 def _kind(match: re.Match[str]) -> str:
@@ -82,7 +89,7 @@ def _kind(match: re.Match[str]) -> str:
 
 def first_fault(text: str, *, lines_only: bool = False) -> Fault | None:
     """The first fault of a Turtle text (of N-Triples if ``lines_only``), None if there is none."""
-    reader = _Reader(tokens_of(text), text, lines_only=lines_only)
+    reader = _Reader(text, lines_only=lines_only)
     try:
         reader.document()
     except _FaultError as found:
@@ -92,7 +99,7 @@ def first_fault(text: str, *, lines_only: bool = False) -> Fault | None:
 
 def mixed_roles(text: str) -> int:
     """How many names a sound text uses both as predicate and as subject or object, which few sensible graphs do."""
-    reader = _Reader(tokens_of(text), text, lines_only=False)
+    reader = _Reader(text, lines_only=False)
     try:
         reader.document()
     except _FaultError:
@@ -103,10 +110,12 @@ def mixed_roles(text: str) -> int:
 class _Reader:
     """A recursive-descent recogniser over the tokens of one text."""
 
-    def __init__(self, tokens: list[Token], text: str, *, lines_only: bool) -> None:
-        self._tokens = [*tokens, Token("end", "", len(text))]
+    def __init__(self, text: str, *, lines_only: bool) -> None:
+        # Tokens are read one by one, since most texts end at an early fault.
+        self._tokens = _read_tokens(text)
+        self._end = Token("end", "", len(text))
+        self._token = next(self._tokens, self._end)
         self._text = text
-        self._at = 0
         self._lines_only = lines_only
         self._prefixes: set[str] = set()
         self.predicates: set[str] = set()
@@ -116,9 +125,10 @@ class _Reader:
         while self._kind != "end":
             self._statement()
 
-    @property
-    def _token(self) -> Token:
-        return self._tokens[self._at]
+    def _step(self) -> Token:
+        """Goes on to the next token and returns the one left behind."""
+        passed, self._token = self._token, next(self._tokens, self._end)
+        return passed
 
     @property
     def _kind(self) -> str:
@@ -128,11 +138,9 @@ class _Reader:
         return _FaultError(Fault(self._token.start, prefix))
 
     def _take(self, *kinds: str) -> Token:
-        token = self._token
-        if token.kind not in kinds:
+        if self._token.kind not in kinds:
             raise self._fail()
-        self._at += 1
-        return token
+        return self._step()
 
     def _statement(self) -> None:
         if self._lines_only:
@@ -163,7 +171,7 @@ class _Reader:
             name = self._token
             if name.kind != "name" or name.text.count(":") != 1 or not name.text.endswith(":"):
                 raise self._fail()
-            self._at += 1
+            self._step()
             self._take("iri")
             self._prefixes.add(name.text[:-1])
         else:
@@ -190,25 +198,24 @@ class _Reader:
             prefix = self._token.text.partition(":")[0]
             if prefix not in self._prefixes:
                 raise self._fail(prefix)
-        self._at += 1
-        return self._tokens[self._at - 1].text
+        return self._step().text
 
     def _predicates(self, depth: int) -> None:
         while True:
             if self._kind == "word" and self._token.text == "a":
-                self._at += 1
+                self._step()
             elif self._kind == "blank":
                 raise self._fail()
             else:
                 self.predicates.add(self._noun())
             self._object(depth)
             while self._kind == ",":
-                self._at += 1
+                self._step()
                 self._object(depth)
             if self._kind != ";":
                 return
             while self._kind == ";":
-                self._at += 1
+                self._step()
             if self._kind in {".", "]", "end"}:
                 return
 
@@ -222,7 +229,7 @@ class _Reader:
         elif self._kind == "string":
             self._literal()
         elif self._kind == "number" or self._token.text in {"true", "false"}:
-            self._at += 1
+            self._step()
         else:
             self.things.add(self._noun())
 
@@ -232,9 +239,9 @@ class _Reader:
         if self._lines_only and (opening.text.startswith("'") or opening.text.startswith('"""')):
             raise _FaultError(Fault(opening.start))
         if self._kind == "language" and self._token.start == closing:
-            self._at += 1
+            self._step()
         elif self._kind == "caret":
-            self._at += 1
+            self._step()
             if self._kind == "blank" or (self._lines_only and self._kind != "iri"):
                 raise self._fail()
             self._noun()

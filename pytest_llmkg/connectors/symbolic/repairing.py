@@ -117,6 +117,8 @@ def _search(root: _Draft, language: _Language) -> Iterator[_Draft]:
                 budget -= len(following.text)
                 if budget < 0:
                     break
+                if following.fault is not None and _left(following, root) <= _left(draft, root):
+                    continue
                 kept = clean if following.fault is None else broken
                 if following.text not in kept or kept[following.text].cost > following.cost:
                     kept[following.text] = following
@@ -132,9 +134,7 @@ def _search(root: _Draft, language: _Language) -> Iterator[_Draft]:
 def _steps(draft: _Draft, language: _Language) -> Iterator[_Draft]:
     fault = draft.fault or Fault(0)
     for text, edit in distinct(draft.text, language.edits(draft.text, fault)):
-        following = language.fault(text)
-        if following is None or len(text) - following.at < len(draft.text) - fault.at:
-            yield _Draft(text, draft.cost + edit.cost, following)
+        yield _Draft(text, draft.cost + edit.cost, language.fault(text))
 
 
 def _left(draft: _Draft, root: _Draft) -> int:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import RunFileError
+from pytest_llmkg.interchange_2023 import NOT_COMPUTED, case_of_2023
 from pytest_llmkg.plain import Json
 from pytest_llmkg.records import Case
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordedDialogue", "differences", "read_records", "recorded_dialogue", "with_scores"]
 
-_UNORDERED = {"answerSet"}
+_BLANK_NODE = re.compile(r"_:\w+")
 _LARGEST_FILE = 2 * 2**30
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Published runs resolve "rdfs:" to something that is not RDFS where a query does not declare it (measured on 803
@@ -50,12 +51,16 @@ Record = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class RecordedDialogue:
-    """A record as a case of this project's task, with its answers in order; ``skipped`` says why it is none."""
+    """A record as a case of this project's task, with its answers in order; ``skipped`` says why it is none.
+
+    ``not_computed`` names recorded scores for which the record lacks the means.
+    """
 
     label: str
     case: Case | None
     answers: tuple[str, ...] = ()
     skipped: str | None = None
+    not_computed: tuple[str, ...] = ()
 
 
 def read_records(path: Path, password: str | None = None) -> list[dict[str, Json]]:
@@ -105,7 +110,10 @@ def _unzipped(path: Path, content: bytes, password: str | None) -> bytes:
 def recorded_dialogue(record: Record) -> RecordedDialogue:
     """``record`` as a case of one of this project's tasks, or the reason why it is skipped."""
     try:
-        info, data = _table(record, "taskInfo"), _table(record, "taskData")
+        info = _table(record, "taskInfo")
+        if "taskLabel" not in info:
+            return _dialogue_of_2023(record, _text(info, "taskId"))
+        data = _table(record, "taskData")
         label, task, version = (_text(info, key) for key in ("taskLabel", "taskId", "version"))
         messages = [(entry[0], entry[2]) for entry in _list(record, "interactions")]  # type: ignore[index]
         if task not in _CONVERTERS:
@@ -125,6 +133,14 @@ def recorded_dialogue(record: Record) -> RecordedDialogue:
         return RecordedDialogue(label, None, skipped=f"the record is not complete: {error!r}")
 
 
+def _dialogue_of_2023(record: Record, label: str) -> RecordedDialogue:
+    try:
+        case, answer = case_of_2023(record)
+    except ValueError as error:
+        return RecordedDialogue(label, None, skipped=str(error))
+    return RecordedDialogue(label, case, (answer,), not_computed=tuple(NOT_COMPUTED.get(label, ())))
+
+
 def with_scores(record: Record, scores: Mapping[str, Json], info: Mapping[str, Json]) -> dict[str, Json]:
     """``record`` with other scores and info; all else, and the order of its fields, stays as it is."""
     return {**record, "scores": dict(scores), "info": dict(info)}
@@ -133,7 +149,8 @@ def with_scores(record: Record, scores: Mapping[str, Json], info: Mapping[str, J
 def differences(recorded: Json, recomputed: Json, tolerance: float = 1e-9) -> tuple[int, list[str]]:
     """How many values of ``recorded`` are met, and the paths of those that are not (also of superfluous ones).
 
-    A list counts as one value; the order of ``answerSet`` is arbitrary in the files and does not count.
+    A list counts as one value. The order of ``answerSet`` is arbitrary in the files and does not count, nor do order
+    and blank node labels of ``parsableTriples``.
     """
     if isinstance(recorded, dict) and isinstance(recomputed, dict):
         met, missed = 0, [f".{key}" for key in recomputed if key not in recorded]
@@ -141,7 +158,7 @@ def differences(recorded: Json, recomputed: Json, tolerance: float = 1e-9) -> tu
             if key not in recomputed:
                 missed.append(f".{key}")
                 continue
-            order = _sorted if key in _UNORDERED else _as_is
+            order = _ORDERS.get(key, _as_is)
             more, below = differences(order(value), order(recomputed[key]), tolerance)
             met, missed = met + more, missed + [f".{key}{path}" for path in below]
         return met, missed
@@ -156,6 +173,13 @@ def _as_is(value: Json) -> Json:
 
 def _sorted(value: Json) -> Json:
     return sorted(value, key=str) if isinstance(value, list) else value
+
+
+def _rows(value: Json) -> Json:
+    return [*sorted(_BLANK_NODE.sub("_:", value).split("\n"))] if isinstance(value, str) else value
+
+
+_ORDERS: Mapping[str, Callable[[Json], Json]] = {"answerSet": _sorted, "parsableTriples": _rows}
 
 
 def _syntax_fix(data: Record, _prompt: str) -> dict[str, Json]:

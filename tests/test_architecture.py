@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "connectors.symbolic": WORDS | CONTRACTS | {"kg", "extraction", "connectors"},
     "tasks": WORDS | CONTRACTS | GROUND | {"metrics"},
     **dict.fromkeys(("dialogue", "scheduler", "rescore"), WORDS | CONTRACTS),
-    **dict.fromkeys(("store", "interchange"), WORDS | CONTRACTS),
+    **dict.fromkeys(("store", "interchange_2023"), WORDS | CONTRACTS),
+    "interchange": WORDS | CONTRACTS | {"interchange_2023"},
     "analysis": WORDS | CONTRACTS,
     "reporting": WORDS | CONTRACTS | {"analysis"},
 }

@@ -15,6 +15,7 @@ from pytest_llmkg.analysis.dialogue import published_scores
 from pytest_llmkg.commands import Command
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.interchange import RecordedDialogue, differences, read_records, recorded_dialogue, with_scores
+from pytest_llmkg.interchange_2023 import RECORDED_TRIPLES
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Transcript, Turn
@@ -24,6 +25,7 @@ from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pytest_llmkg.contracts import KgEngine, Task
     from pytest_llmkg.registry import Registry
@@ -42,6 +44,8 @@ class _Tally:
     equal: Counter[tuple[str, str]] = field(default_factory=Counter)
     different: Counter[tuple[str, str]] = field(default_factory=Counter)
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    not_computed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kept_parses: int = 0
     differences: list[str] = field(default_factory=list)
 
     def add(self, label: str, place: str, kind: str, equal: int, different: list[str]) -> None:
@@ -69,6 +73,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--password", help="of an encrypted .zip; better: set LLMKG_PASSWORD")
     parser.add_argument(
+        "--parse-again",
+        action="store_true",
+        help="parse answers again even where the record holds the triples that its program read (files of 2023)",
+    )
+    parser.add_argument(
         "--allow-unknown", action="store_true", help="exit status 0 although unknown tasks were skipped"
     )
 
@@ -83,32 +92,61 @@ def _run(options: argparse.Namespace) -> int:
             if path.is_dir() or path.suffix == ".jsonl":
                 _rescore_run(path, options.out, tasks, kg, tally)
             else:
-                _rescore_results(path, password, options.out, tasks, kg, tally)
+                dialogues = _dialogues(read_records(path, password), parse_again=options.parse_again)
+                _rescore_results(path, dialogues, options.out, tasks, kg, tally)
     _print(tally, time.monotonic() - clock)
     return 1 if tally.skipped and not options.allow_unknown else 0
 
 
+def _dialogues(
+    records: Iterable[Mapping[str, Json]], *, parse_again: bool
+) -> Iterator[tuple[Mapping[str, Json], RecordedDialogue]]:
+    for record in records:
+        dialogue = recorded_dialogue(record)
+        if parse_again and dialogue.case is not None:
+            data = {name: value for name, value in dialogue.case.data.items() if name != RECORDED_TRIPLES}
+            dialogue = dataclasses.replace(dialogue, case=dataclasses.replace(dialogue.case, data=data))
+        yield record, dialogue
+
+
 def _rescore_results(
-    path: Path, password: str | None, out: Path | None, tasks: Registry[Task], kg: KgEngine, tally: _Tally
+    path: Path,
+    dialogues: Iterable[tuple[Mapping[str, Json], RecordedDialogue]],
+    out: Path | None,
+    tasks: Registry[Task],
+    kg: KgEngine,
+    tally: _Tally,
 ) -> None:
     rescored: list[Json] = []
-    for number, record in enumerate(read_records(path, password)):
-        dialogue = recorded_dialogue(record)
+    for number, (record, dialogue) in enumerate(dialogues):
         if dialogue.case is None:
             tally.skipped[dialogue.label, dialogue.skipped or ""] += 1
-            rescored.append(record)
+            rescored.append(dict(record))
             continue
         task = tasks.get(dialogue.case.task)
         turns = rescore_answers(task, dialogue.case, dialogue.answers, kg)
         scores, info = _published(task, dialogue, turns)
+        recorded = _table(record, "scores")
+        kept = {name: recorded[name] for name in dialogue.not_computed if name in recorded}
         place = f"{path.name} record {number} ({dialogue.label})"
         tally.dialogues[dialogue.label] += 1
-        tally.add(dialogue.label, place, "scores", *differences(record.get("scores", {}), scores))
-        tally.add(dialogue.label, place, "info", *differences(record.get("info", {}), info))
+        tally.not_computed.update((dialogue.label, name) for name in kept)
+        tally.kept_parses += RECORDED_TRIPLES in dialogue.case.data
+        compared = {name: value for name, value in recorded.items() if name not in kept}
+        for kind, before, after in (("scores", compared, scores), ("info", _table(record, "info"), info)):
+            if before:  # some records hold answers that were never scored
+                tally.add(dialogue.label, place, kind, *differences(before, after))
         tally.add(dialogue.label, place, "decisions", *_decisions(turns))
-        rescored.append(with_scores(record, scores, info))
+        # In the record's order of names, with the values that cannot be computed as they were.
+        ordered = {name: {**scores, **kept}[name] for name in recorded if name in scores or name in kept}
+        rescored.append(with_scores(record, {**ordered, **scores}, info))
     if out is not None:
         out.write_text(json.dumps(rescored, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def _table(record: Mapping[str, Json], name: str) -> dict[str, Json]:
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _published(
@@ -180,6 +218,10 @@ def _print(tally: _Tally, seconds: float) -> None:
         print(f"... and {len(tally.differences) - _SHOWN_DIFFERENCES} further differences")
     for (label, reason), count in tally.skipped.items():
         print(f"skipped: {count} of {label}: {reason}")
+    for (label, name), count in tally.not_computed.items():
+        print(f"not computed: {count} values of {name} of {label}, since the record lacks what it compares with")
+    if tally.kept_parses:
+        print(f"{tally.kept_parses} dialogues scored by the triples of their records; --parse-again parses the answers")
     print(f"{total} dialogues in {seconds:.1f} s, {total / seconds if seconds else 0:.0f} dialogues per second")
 
 

@@ -172,7 +172,8 @@ class AskRequest:
         messages: the whole dialogue so far, ending with a user message.
         case_key: ``label/id`` of the case, for connectors that look recorded answers up; says nothing of the reference.
         iteration: which time the case is asked, from 1.
-        timeout: seconds after which the caller gives up.
+        timeout: seconds that the answer may take, without loading a library or a model and without waiting in a
+            queue; the connector raises `ConnectorError` when they are over.
     """
 
     messages: tuple[Message, ...]

@@ -28,8 +28,9 @@ class Dialogue:
         model: id of the model, as in ``--models``.
         connector: the way to that model.
         iteration: which time this case is asked, from 1.
-        timeout: seconds that one answer may take.
+        timeout: seconds that one answer may take, kept by the connector, which knows what is loading or queueing.
         max_turns: at most so many turns; the task's own limit when None or larger.
+        grace: seconds after ``timeout`` until the dialogue gives up on a connector that does not keep it.
     """
 
     case: Case
@@ -39,6 +40,7 @@ class Dialogue:
     iteration: int = 1
     timeout: float = 120.0
     max_turns: int | None = None
+    grace: float = 60.0
 
     @property
     def turn_limit(self) -> int:
@@ -109,7 +111,7 @@ async def _ask(dialogue: Dialogue, history: tuple[Message, ...]) -> Answer:
     request = AskRequest(history, f"{dialogue.case.label}/{dialogue.case.id}", dialogue.iteration, dialogue.timeout)
     clock = time.monotonic()
     try:
-        answer = await asyncio.wait_for(dialogue.connector.ask(request), dialogue.timeout)
+        answer = await asyncio.wait_for(dialogue.connector.ask(request), dialogue.timeout + dialogue.grace)
     except TimeoutError as error:
         raise ConnectorError(f"model {dialogue.model!r} gave no answer within {dialogue.timeout:g} s") from error
     text, stop_reason = clean_text(answer.text), answer.stop_reason

@@ -203,7 +203,7 @@ def test_silence_is_an_error_that_names_model_and_limit() -> None:
             await asyncio.Event().wait()
             return Answer("never")
 
-    transcript = hold(dataclasses.replace(dialogue(), connector=Silent(()), timeout=0.05))
+    transcript = hold(dataclasses.replace(dialogue(), connector=Silent(()), timeout=0.05, grace=0.0))
     assert transcript.error == "model 'm' gave no answer within 0.05 s"
     assert transcript.turns == ()
 

@@ -111,7 +111,7 @@ def recorded_dialogue(record: Record) -> RecordedDialogue:
     """``record`` as a case of one of this project's tasks, or the reason why it is skipped."""
     try:
         info = _table(record, "taskInfo")
-        if "taskLabel" not in info:
+        if "taskLabel" not in info and "taskId" in info:
             return _dialogue_of_2023(record, _text(info, "taskId"))
         data = _table(record, "taskData")
         label, task, version = (_text(info, key) for key in ("taskLabel", "taskId", "version"))

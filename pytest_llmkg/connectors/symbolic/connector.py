@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.connectors.symbolic.answering import answer_question
 from pytest_llmkg.connectors.symbolic.counting import answer_count
 from pytest_llmkg.connectors.symbolic.evaluating import answer_result
 from pytest_llmkg.connectors.symbolic.querying import answer_query
@@ -29,6 +30,7 @@ CANNOT = "I cannot answer this."
 
 _LONGEST = 4_000_000
 _PARTS: Mapping[Job, Callable[[Request, KgEngine], str | None]] = {
+    "answer": answer_question,
     "count": answer_count,
     "evaluate": answer_result,
     "query": answer_query,

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_llmkg.connectors.symbolic.lexicon import TYPE
 from pytest_llmkg.connectors.symbolic.prefixes import shorten
 from pytest_llmkg.connectors.symbolic.words import FILLERS
+from pytest_llmkg.contracts import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_llmkg.connectors.symbolic.facts import Triple
     from pytest_llmkg.connectors.symbolic.lexicon import Lexicon
-    from pytest_llmkg.contracts import Term
 
-__all__ = ["Path", "Step", "Web", "build_web", "path_score", "paths_from", "show_path"]
+__all__ = ["Goal", "Path", "Step", "Web", "build_web", "path_score", "paths_from", "show_path"]
 
-_MOST_PATHS = 400
+_MOST_PATHS = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,43 +30,64 @@ class Step:
 
 
 Path = tuple[Step, ...]
-Web = dict[Step, dict["Term", tuple["Term", ...]]]
-"""For each step, where it leads from each node."""
+Web = dict["Term", dict[Step, tuple["Term", ...]]]
+"""For each node, where each step leads from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Which nodes a path may end at: one of ``terms``, a literal of one of ``datatypes``, or of a ``kind``.
+
+    A goal without any of the three is every node. Goals can be compared, so that a search need not be done twice.
+    """
+
+    terms: frozenset[Term] | None = None
+    datatypes: frozenset[str] | None = None
+    kind: Literal["literal", "resource"] | None = None
+
+    def holds(self, term: Term) -> bool:
+        """Whether ``term`` is such a node."""
+        if self.terms is not None:
+            return term in self.terms
+        if self.datatypes is not None:
+            return term.kind == "literal" and term.datatype in self.datatypes
+        return self.kind is None or (term.kind == "literal") == (self.kind == "literal")
 
 
 def build_web(facts: Sequence[Triple]) -> Web:
     """The steps of ``facts`` without rdf:type, in both directions."""
-    web: dict[Step, dict[Term, list[Term]]] = {}
+    web: dict[Term, dict[Step, list[Term]]] = {}
     for s, p, o in facts:
         if p.value != TYPE:
-            web.setdefault(Step(p.value), {}).setdefault(s, []).append(o)
-            web.setdefault(Step(p.value, inverse=True), {}).setdefault(o, []).append(s)
-    return {step: {n: tuple(e) for n, e in edges.items()} for step, edges in web.items()}
+            web.setdefault(s, {}).setdefault(Step(p.value), []).append(o)
+            web.setdefault(o, {}).setdefault(Step(p.value, inverse=True), []).append(s)
+    return {node: {step: tuple(ends) for step, ends in steps.items()} for node, steps in web.items()}
 
 
-def paths_from(
-    web: Web, start: Iterable[Term], longest: int, goal: Callable[[Term], bool]
-) -> dict[Path, frozenset[Term]]:
-    """The paths of up to ``longest`` steps from ``start`` to nodes for which ``goal`` holds, with those nodes.
+def paths_from(web: Web, start: Iterable[Term], longest: int, goal: Goal) -> dict[Path, frozenset[Term]]:
+    """The paths of up to ``longest`` steps from ``start`` to nodes that are a ``goal``, with those nodes.
 
     A path does not turn back on the predicate that it came by, and does not go on from a literal.
     """
     reached: dict[Path, frozenset[Term]] = {}
-    level: dict[Path, frozenset[Term]] = {(): frozenset(start)}
-    for _ in range(longest):
-        following: dict[Path, frozenset[Term]] = {}
+    level: dict[Path, set[Term]] = {(): set(start)}
+    for length in range(longest):
+        following: dict[Path, set[Term]] = {}
         for path, nodes in level.items():
-            for step, edges in web.items():
-                if path and step.predicate == path[-1].predicate:
+            last = path[-1].predicate if path else None
+            for node in nodes:
+                if length and node.kind == "literal":
                     continue
-                ends = frozenset(e for n in nodes if not path or n.kind != "literal" for e in edges.get(n, ()))
-                if ends and len(following) < _MOST_PATHS:
-                    following[(*path, step)] = ends
-        for path, ends in following.items():
-            hits = frozenset(e for e in ends if goal(e))
+                for step, ends in web.get(node, {}).items():
+                    if step.predicate != last:
+                        following.setdefault((*path, step), set()).update(ends)
+        for path, ends_of_path in following.items():
+            hits = frozenset(e for e in ends_of_path if goal.holds(e))
             if hits:
                 reached[path] = hits
-        level = following
+        # The widest paths first: those that most things have. Ties by name, since sets have no order.
+        kept = sorted(following, key=lambda p: (-len(following[p]), [(s.predicate, s.inverse) for s in p]))
+        level = {path: following[path] for path in kept[:_MOST_PATHS]}
     return reached
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.lexicon import TYPE, schema_terms
-from pytest_llmkg.connectors.symbolic.paths import Step, build_web, path_score, paths_from, show_path
+from pytest_llmkg.connectors.symbolic.paths import Goal, Step, build_web, path_score, paths_from, show_path
 from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_llmkg.connectors.symbolic.facts import Triple
     from pytest_llmkg.connectors.symbolic.lexicon import Lexicon, Mention
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pytest_llmkg.connectors.symbolic.questions import Question
     from pytest_llmkg.connectors.symbolic.words import Comparison
     from pytest_llmkg.contracts import Term
+
+    _Ranked = tuple[Path, frozenset[Term], float]
 
 __all__ = ["Plan", "Planner", "show_plan", "show_term"]
 
@@ -71,6 +73,7 @@ class Planner:
         self._prefixes = prefixes
         schema = schema_terms(facts)
         self._web: Web = build_web([t for t in facts if t[0].value not in schema])
+        self._known: dict[tuple[tuple[Term, ...], int, Goal], list[_Ranked]] = {}
         self._above = _superclasses(facts)
         self._instances: dict[str, list[Term]] = {}
         for s, p, o in facts:
@@ -92,10 +95,10 @@ class Planner:
         unused = sum(cue is not None for cue in cues) + summed + len(question.nodes) - 1
         for mention in question.nodes:
             start = show_term(mention.term, self._prefixes)
-            for path, ends, score in self._ranked([mention.term], 3, lambda _: True):
+            for path, ends, score in self._ranked([mention.term], 3, Goal()):
                 if score <= 0:
                     continue
-                many = question.aggregate == "COUNT" and not all(_is_of(e, _NUMERIC) for e in ends)
+                many = question.aggregate == "COUNT" and not all(Goal(datatypes=_NUMERIC).holds(e) for e in ends)
                 head = "(COUNT(DISTINCT ?value) AS ?n)" if many else "DISTINCT ?value"
                 gain = score - _UNUSED * unused + (0.5 if self._asked_first(path[-1]) else -0.5)
                 yield Plan(head, (f"{start} {self._chain(path)} ?value .",), score=gain)
@@ -122,8 +125,8 @@ class Planner:
         return [nodes] if self._question.either and len(nodes) > 1 else [(n,) for n in nodes]
 
     def _with_nodes(self, plan: Plan, things: Sequence[Term], group: tuple[Mention, ...]) -> Iterator[Plan]:
-        wanted = {m.term for m in group}
-        for path, _, score in self._ranked(things, 3, wanted.__contains__):
+        wanted = Goal(frozenset(m.term for m in group))
+        for path, _, score in self._ranked(things, 3, wanted):
             gain = score + 0.5 + self._direction(path, group[0])
             chain = self._chain(path)
             if len(group) == 1:
@@ -155,7 +158,7 @@ class Planner:
         if self._question.negation is None:
             yield plan
             return
-        for path, _, score in self._ranked(things, 2, lambda _: True):
+        for path, _, score in self._ranked(things, 2, Goal()):
             gain = score + self._negated_direction(path)
             yield plan.with_pattern(f"FILTER NOT EXISTS {{ ?x {show_path(path, self._prefixes)} ?none . }}", gain)
             if len(path) == 2 and all(self._is_asked(step) for step in path):
@@ -184,7 +187,7 @@ class Planner:
 
     def _compared(self, plan: Plan, things: Sequence[Term], asked: Comparison) -> Iterator[Plan]:
         kinds = _DATES if asked.is_date else _NUMERIC
-        for path, ends, score in self._ranked(things, 2, lambda t: _is_of(t, kinds)):
+        for path, ends, score in self._ranked(things, 2, Goal(datatypes=kinds)):
             datatype = min(e.datatype or "" for e in ends)
             value = f'"{asked.value}"^^{shorten(datatype, self._prefixes)}' if asked.is_date else asked.value
             chain = show_path(path, self._prefixes)
@@ -195,12 +198,12 @@ class Planner:
     def _with_number_of(self, plan: Plan, things: Sequence[Term], test: str) -> Iterator[Plan]:
         """Things with so many others of a second class that the question names, or of a relation that it names."""
         for other in self._question.classes[1:2]:
-            members = frozenset(self._instances.get(other.term.value, []))
-            for path, _, score in self._ranked(things, 2, members.__contains__):
+            members = Goal(frozenset(self._instances.get(other.term.value, [])))
+            for path, _, score in self._ranked(things, 2, members):
                 pattern = f"?x {show_path(path, self._prefixes)} ?y . {self._is_a('y', other.term)}"
                 tail = f"GROUP BY ?x\nHAVING (COUNT(DISTINCT ?y) {test})"
                 yield replace(plan.with_pattern(pattern, score + 0.7), head="?x", tail=tail)
-        for path, _, score in self._ranked(things, 2, lambda t: t.kind != "literal"):
+        for path, _, score in self._ranked(things, 2, Goal(kind="resource")):
             tail = f"GROUP BY ?x\nHAVING (COUNT(DISTINCT ?y) {test})"
             pattern = f"?x {show_path(path, self._prefixes)} ?y ."
             yield replace(plan.with_pattern(pattern, score + 0.3), head="?x", tail=tail)
@@ -210,12 +213,12 @@ class Planner:
         if order is None:
             yield plan
             return
-        for path, _, score in self._ranked(things, 2, lambda t: _is_of(t, _NUMERIC | _DATES)):
+        for path, _, score in self._ranked(things, 2, Goal(datatypes=_NUMERIC | _DATES)):
             chain = show_path(path, self._prefixes)
             # DISTINCT ?x may not be ordered by ?v.
             ordered = plan.with_pattern(f"?x {chain} ?v .", score + 0.5)
             yield replace(ordered, head="?x", tail=f"ORDER BY {order}(?v)\nLIMIT 1")
-        for path, _, score in self._ranked(things, 2, lambda t: t.kind != "literal"):
+        for path, _, score in self._ranked(things, 2, Goal(kind="resource")):
             counted = plan.with_pattern(f"?x {show_path(path, self._prefixes)} ?y .", score + 0.2)
             yield replace(counted, head="?x", tail=f"GROUP BY ?x\nORDER BY {order}(COUNT(DISTINCT ?y))\nLIMIT 1")
         yield replace(plan, score=plan.score - _UNUSED)
@@ -225,7 +228,7 @@ class Planner:
         aggregate = self._question.aggregate
         before = {w: place for w, place in self._question.asked.items() if place < target.start}
         if aggregate in {"SUM", "AVG"}:
-            for path, _, score in self._ranked(things, 2, lambda t: _is_of(t, _NUMERIC)):
+            for path, _, score in self._ranked(things, 2, Goal(datatypes=_NUMERIC)):
                 summed = plan.with_pattern(f"?x {show_path(path, self._prefixes)} ?v .", score)
                 yield replace(summed, head=f"({aggregate}(?v) AS ?n)")
             return
@@ -234,7 +237,7 @@ class Planner:
                 yield replace(plan, head="(COUNT(DISTINCT ?x) AS ?n)", score=plan.score + 0.3)
             return
         yield plan
-        for path, _, _ in self._ranked(things, 1, lambda t: t.kind == "literal"):
+        for path, _, _ in self._ranked(things, 1, Goal(kind="literal")):
             score = path_score(path, before, self._lexicon)
             if (
                 score <= 0
@@ -248,14 +251,16 @@ class Planner:
 
     # -- paths ------------------------------------------------------------------------------------------------------
 
-    def _ranked(
-        self, start: Sequence[Term], longest: int, goal: Callable[[Term], bool]
-    ) -> list[tuple[Path, frozenset[Term], float]]:
-        found = [
-            (path, ends, path_score(path, self._question.asked, self._lexicon))
-            for path, ends in paths_from(self._web, start, longest, goal).items()
-        ]
-        return sorted(found, key=lambda f: (-f[2], len(f[0]), show_path(f[0], self._prefixes)))[:_TOP]
+    def _ranked(self, start: Sequence[Term], longest: int, goal: Goal) -> list[_Ranked]:
+        key = (tuple(start), longest, goal)
+        if key not in self._known:
+            found = [
+                (path, ends, path_score(path, self._question.asked, self._lexicon))
+                for path, ends in paths_from(self._web, start, longest, goal).items()
+            ]
+            found.sort(key=lambda f: (-f[2], len(f[0]), show_path(f[0], self._prefixes)))
+            self._known[key] = found[:_TOP]
+        return self._known[key]
 
     def _is_a(self, variable: str, kind: Term) -> str:
         """A pattern for things of a class, with those of its subclasses if the graph has some."""
@@ -269,8 +274,8 @@ class Planner:
     def _chain(self, path: Path) -> str:
         """The path, repeatable where the question asks for chains and the relation forms some."""
         shown = show_path(path, self._prefixes)
-        edges = self._web.get(path[0], {})
-        chains = any(end in edges for ends in edges.values() for end in ends)
+        first = path[0]
+        chains = any(first in self._web.get(e, {}) for steps in self._web.values() for e in steps.get(first, ()))
         return re.sub(r"$", "+", shown) if len(path) == 1 and self._question.transitive and chains else shown
 
 
@@ -291,7 +296,3 @@ def _superclasses(facts: Sequence[Triple]) -> dict[str, tuple[str, ...]]:
                 todo += direct.get(following, [])
         above[iri] = tuple(found)
     return above
-
-
-def _is_of(term: Term, datatypes: frozenset[str]) -> bool:
-    return term.kind == "literal" and term.datatype in datatypes

@@ -13,10 +13,12 @@ from pytest_llmkg.connectors.symbolic.questions import read_question
 from pytest_llmkg.extraction import find_query
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pytest_llmkg.connectors.symbolic.reading import Request
     from pytest_llmkg.contracts import GraphText, KgEngine
 
-__all__ = ["answer_query"]
+__all__ = ["answer_query", "find_plan"]
 
 _TRIED = 16
 _MOST_FACTS = 5_000
@@ -27,6 +29,12 @@ def answer_query(request: Request, engine: KgEngine) -> str | None:
 
     None when the question's words fit nothing in the graph, or the graph is too large to search for paths.
     """
+    chosen = find_plan(request, engine)
+    return None if chosen is None else f"```sparql\n{chosen}\n```"
+
+
+def find_plan(request: Request, engine: KgEngine) -> str | None:
+    """The SPARQL text of that plan."""
     if request.graph is None:
         return None
     facts = load_facts(request.graph, engine)
@@ -38,10 +46,16 @@ def answer_query(request: Request, engine: KgEngine) -> str | None:
     given = {find_query(answer) for answer in request.given}
     texts = dict.fromkeys(show_plan(plan) for plan in planner.plans())
     left = [text for text in islice(texts, _TRIED) if text not in given]
-    chosen = next((t for t in left if _finds(t, request.graph, prefixes, engine)), left[0] if left else None)
-    return None if chosen is None else f"```sparql\n{chosen}\n```"
+    return _first_that_finds(left, request.graph, prefixes, engine) or (left[0] if left else None)
 
 
-def _finds(query: str, graph: GraphText, prefixes: dict[str, str], engine: KgEngine) -> bool:
-    result = engine.run_query(graph, query, prefixes)
-    return result.error is None and any(term is not None and term.value != "0" for row in result.rows for term in row)
+def _first_that_finds(
+    queries: Sequence[str], graph: GraphText, prefixes: Mapping[str, str], engine: KgEngine
+) -> str | None:
+    for query in queries:
+        result = engine.run_query(graph, query, prefixes)
+        if result.timed_out:
+            return None
+        if any(term is not None and term.value != "0" for row in result.rows for term in row):
+            return query
+    return None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Request", "read_request"]
 
-Job = Literal["count", "evaluate", "query", "repair", "walk", "unknown"]
+Job = Literal["answer", "count", "evaluate", "query", "repair", "walk", "unknown"]
 
 _TAGS = {
     "turtle": "turtle",
@@ -124,6 +124,8 @@ def _job(prose: str, graph: GraphText | None, query: str | None, question: str) 
         return "walk"
     if _REPAIR.search(prose):
         return "repair"
+    if question:
+        return "answer"
     return "count" if _COUNT.search(prose) else "unknown"
 
 

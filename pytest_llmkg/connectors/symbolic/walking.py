@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_walk", "shortest_walk"]
 
+_LEFT_OUT = re.compile(r"[^.!?\n]*?(\S+)\s+(?:does not|do not|don't|doesn't|must not)\s+count", re.IGNORECASE)
 _DIRECTED = re.compile(r"\b(?:directed|in the direction|following the direction)\b", re.IGNORECASE)
 _SHORT = re.compile(r"\bprefixed names?\b|\bwrite [\w.-]*:\w", re.IGNORECASE)
 
@@ -29,9 +30,10 @@ def answer_walk(request: Request, engine: KgEngine) -> str | None:
     """
     if request.graph is None:
         return None
-    facts = load_facts(request.graph, engine)
-    nodes = {t.value for s, _, o in facts for t in (s, o) if t.kind == "iri"}
     prefixes = prefixes_of(request.graph, request.prose)
+    left_out = {iri for name in _LEFT_OUT.findall(request.prose) for iri in named_iris(name, prefixes)}
+    facts = [t for t in load_facts(request.graph, engine) if t[1].value not in left_out]
+    nodes = {t.value for s, _, o in facts for t in (s, o) if t.kind == "iri"}
     ends = [iri for iri in named_iris(request.prose, prefixes) if iri in nodes][:2]
     if len(ends) < 2:
         return None

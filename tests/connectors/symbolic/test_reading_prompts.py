@@ -20,6 +20,7 @@ TRIPLE = "<http://a.example/s> <http://a.example/p> <http://a.example/o> ."
         (ask_repair(HUTS, "turtle"), "repair"),
         (f"Who is the object of the most x:teacher triples?\n{fence('turtle', HUTS)}", "count"),
         (f"List the shortest path from x:a to x:b.\n{fence('turtle', HUTS)}", "walk"),
+        (f"Question: which huts are there?\n{fence('turtle', HUTS)}", "answer"),
         ("Question: what is SPARQL?", "unknown"),
         (f"Tell a story about this.\n{fence('turtle', HUTS)}", "unknown"),
         (f"Fix this.\n{fence('python', 'x = (')}", "unknown"),

@@ -183,7 +183,13 @@ def test_hostile_prompts_get_an_answer(ask: Callable[..., Answer], name: str) ->
     st.text(max_size=80),
 )
 def test_any_block_gets_an_answer(engine: KgEngine, content: str, tag: str, prose: str) -> None:
-    for words in (f"{prose} Fix it.", f"SPARQL {prose}\nQuestion: {prose}?", f"most {prose}", f"shortest path {prose}"):
+    for words in (
+        f"{prose} Fix it.",
+        f"SPARQL {prose}\nQuestion: {prose}?",
+        f"Question: {prose}",
+        f"most {prose}",
+        f"shortest path {prose}",
+    ):
         assert answer_messages(user(f"{words}\n{fence(tag, content)}"), engine)
 
 

@@ -83,6 +83,18 @@ def test_a_walk_goes_through_blank_nodes_and_lists_the_resources(engine: KgEngin
     assert answer_messages(user(nowhere), engine) == CANNOT
 
 
+def test_a_predicate_that_does_not_count_is_not_walked(engine: KgEngine) -> None:
+    prompt = f"Give the shortest path from x:lutta to x:sorra. rdf:type does not count.\n{fence('turtle', HUTS)}"
+    assert answer_messages(user(prompt), engine) == CANNOT
+    free = answer_messages(user(prompt.replace("rdf:type", "x:teacher")), engine)
+    assert free.splitlines() == [f"http://huts.example/{n}" for n in ("lutta", "Valley", "sorra")]
+
+
+def test_a_plain_question_is_answered_with_values(engine: KgEngine) -> None:
+    prompt = f"Write IRIs as prefixed names.\nQuestion: Which huts have no phone?\n{fence('turtle', HUTS)}"
+    assert sorted(answer_messages(user(prompt), engine).splitlines()) == ["x:gentian", "x:marmot"]
+
+
 def test_literals_connect_nothing_and_directions_count_when_asked() -> None:
     a, b, c = (Term("iri", f"http://w.example/{n}") for n in "abc")
     year, edge = Term("literal", "1900"), Term("iri", "http://w.example/e")

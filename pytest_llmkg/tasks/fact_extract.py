@@ -139,7 +139,7 @@ def _notes(triples: tuple[str, ...], inner: tuple[str, ...], wanted: tuple[str, 
     rows, optimal = (normal_rows(lines, empty_row=False) for lines in (inner, wanted))
     plain = match_sets(rows, optimal).f1
     causes = {
-        "fences": triples != inner,
+        "fences": normal_rows(triples) != normal_rows(inner),
         "blank nodes": match_with_blank_nodes(inner, wanted).f1 != plain,
         "empty row": plain < 1,
     }

@@ -13,6 +13,7 @@ from pytest_llmkg.cases.generated import generated_reference
 from pytest_llmkg.cases.sealed import SUFFIX, OpenedFile, case_files_in, read_opened
 from pytest_llmkg.contracts import FieldType, Task
 from pytest_llmkg.errors import CaseFileError, RecordError, UnknownNameError
+from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case
 from pytest_llmkg.sealing import private_key
@@ -24,6 +25,7 @@ __all__ = ["SCHEMA", "check_case_text", "load_case_files"]
 
 SCHEMA = 1
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_FORMATS = {"format", "graphFormat"}  # name a serialization format in every task that has them
 _TOP_LEVEL = {"schema", "canary", "task", "defaults", "variant", "case"}
 
 
@@ -124,8 +126,9 @@ def _cases_of(file: _CaseFile, seed: int) -> Iterable[Case]:
         for entry in file.cases:
             chosen = entry.get("variants", labels)
             unknown = [name for name in chosen if name not in labels] if isinstance(chosen, list) else [chosen]
-            if unknown:
-                raise CaseFileError(f"{file.path}: case {entry['id']!r}: field 'variants': no variant {unknown[0]!r}")
+            if unknown or not chosen:
+                name = repr(unknown[0]) if unknown else "is named, so the case would never be asked"
+                raise CaseFileError(f"{file.path}: case {entry['id']!r}: field 'variants': no variant {name}")
             if isinstance(chosen, list) and label in chosen:
                 yield _case(file, label, {**file.defaults, **variant, **entry}, seed)
 
@@ -139,6 +142,8 @@ def _case(file: _CaseFile, label: str, fields: Mapping[str, Json], seed: int) ->
             sealed = sealed or secret
     _check_fields(file.task, data, place)
     try:
+        for name in _FORMATS & data.keys():
+            format_named(str(data[name]))
         if file.task.generate is not None:
             data = dict(file.task.generate(data, seed))
         plain = {k: to_plain(v) for k, v in data.items()}

@@ -154,6 +154,11 @@ BROKEN = {
     "same label twice": (HEAD + VARIANT + VARIANT + CASE, ["case 'c1' of Fix-turtle exists already"]),
     "unknown variant": (GOOD + 'variants = ["Fix-xml"]\n', ["case 'c1'", "field 'variants'", "no variant 'Fix-xml'"]),
     "variants no list": (GOOD + 'variants = "Fix-turtle"\n', ["case 'c1'", "field 'variants'"]),
+    "no variant chosen": (GOOD + "variants = []\n", ["case 'c1'", "field 'variants'", "would never be asked"]),
+    "format misspelt": (
+        GOOD.replace('"turtle"', '"turtel"'),
+        ["case 'c1' (Fix-turtle)", "unknown serialization format 'turtel', did you mean 'turtle'"],
+    ),
     "missing field": (
         GOOD.replace('reference = ":a :b :c ."\n', ""),
         ["case 'c1' (Fix-turtle)", "field 'reference' is missing"],

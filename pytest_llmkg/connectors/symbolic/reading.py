@@ -7,7 +7,7 @@ the prose outside the blocks), so that any prompt of the same shape is read, wha
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_llmkg.contracts import GraphText
@@ -46,6 +46,8 @@ _SPARQL = re.compile(r"\s*(?:(?:prefix|base)\b[^\n]*\n\s*)*(?:select|ask|constru
 _TURTLE = re.compile(r"^\s*(?:@prefix|@base|prefix)\b", re.IGNORECASE | re.MULTILINE)
 _NT_LINE = re.compile(r"(?:<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+\S.*\.")
 _TABLE_HEAD = re.compile(r"[\w ]+,[\w ]+(?:,[\w ]+)*")
+# A Turtle document between two paragraphs of prose, without fences.
+_BARE = re.compile(r"(?:^|\n\n)((?:@prefix|prefix)\b.*\S)\s*\n\n[^\n]+\s*$", re.IGNORECASE | re.DOTALL)
 _WALK = re.compile(r"\bshortest (?:path|connection|route|chain|way)\b", re.IGNORECASE)
 _REPAIR = re.compile(
     r"\b(?:repair|fix|correct (?:the|every|all|any)|syntax errors?|not parse|not valid|invalid|malformed)\b",
@@ -67,6 +69,7 @@ class Request:
         prose: the prompt without its fenced blocks.
         hint: the last user message when it is not the first prompt.
         given: the earlier answers, oldest first.
+        fenced: whether the graph stands in a fenced block.
     """
 
     job: Job
@@ -77,6 +80,7 @@ class Request:
     prose: str = ""
     hint: str | None = None
     given: tuple[str, ...] = ()
+    fenced: bool = True
 
 
 def read_request(messages: Sequence[Message]) -> Request:
@@ -89,7 +93,7 @@ def read_request(messages: Sequence[Message]) -> Request:
         return Request("unknown", given=given)
     first = requests[index]
     hint = users[-1] if index < len(users) - 1 else None
-    return Request(first.job, first.graph, first.query, first.table, first.question, first.prose, hint, given)
+    return replace(first, hint=hint, given=given)
 
 
 def _read_prompt(text: str) -> Request:
@@ -99,9 +103,13 @@ def _read_prompt(text: str) -> Request:
     graph = next((GraphText(b.content, kind) for kind, b in kinds if kind in _GRAPHS), None)
     query = next((b.content for kind, b in kinds if kind == "sparql"), None)
     table = next((b.content for kind, b in kinds if kind == "csv"), None)
+    bare = _BARE.search(prose) if not blocks else None
+    if bare is not None:
+        graph, prose = GraphText(bare[1], "turtle"), prose[: bare.start(1)] + prose[bare.end(1) :]
     asked = _QUESTION.search(prose)
     question = asked[1].strip() if asked else ""
-    return Request(_job(prose, graph, query, question), graph, query, table, question, prose)
+    job = _job(prose, graph, query, question)
+    return Request(job, graph, query, table, question, prose, fenced=bare is None)
 
 
 def _prose(text: str, blocks: Sequence[FencedBlock]) -> str:

@@ -66,15 +66,17 @@ _LANGUAGES = {
 
 
 def answer_repair(request: Request, engine: KgEngine) -> str | None:
-    """The repaired document in a fenced block; the furthest attempt when no repair is found, None without a document.
+    """The repaired document, in a fenced block if it was shown in one; None without a document.
 
-    A hint after an earlier answer brings the next likeliest repair, whatever the hint says.
+    Where no repair is found, the furthest attempt. A hint after an earlier answer brings the next likeliest repair,
+    whatever the hint says.
     """
     graph = request.graph
     language = _LANGUAGES.get(graph.format) if graph else None
     if graph is None or language is None or len(graph.text) > _LONGEST or nesting(graph.text) > _NESTED:
         return None
     given = {block.content for answer in request.given for block in fenced_blocks(answer)[:1]}
+    given |= {answer.strip() for answer in request.given}
     fault = language.fault(graph.text) or _reported(graph, engine)
     best = graph.text
     if fault is not None:
@@ -90,7 +92,7 @@ def answer_repair(request: Request, engine: KgEngine) -> str | None:
             if engine.check_rdf(GraphText(text, graph.format)).error is None:
                 best = text
                 break
-    return f"```{_TAGS[graph.format]}\n{best}\n```"
+    return f"```{_TAGS[graph.format]}\n{best}\n```" if request.fenced else best
 
 
 _TAGS = {"turtle": "turtle", "nt": "ntriples", "json-ld": "json"}

@@ -123,6 +123,12 @@ def test_language_and_type_together_lose_the_type(engine: KgEngine, broken: str,
     assert "l.example/t" not in fixed
 
 
+def test_a_document_without_fences_is_answered_without_fences(engine: KgEngine) -> None:
+    broken = HUTS.strip().replace('"Marmot Hut" ;', '"Marmot Hut"')
+    prompt = f"Correct every error of this text.\n\n{broken}\n\nReply with the text alone."
+    assert answer_messages(user(prompt), engine) == HUTS.strip()
+
+
 def test_a_hint_brings_another_repair_that_parses(engine: KgEngine) -> None:
     broken = HUTS.replace('"Marmot Hut" ;', '"Marmot Hut"')
     first = repaired(broken, "turtle", engine)

@@ -157,7 +157,7 @@ def test_hostile_answers_get_low_scores(text: str, kg: KgEngine) -> None:
     evaluation = evaluate(text, kg)
     assert evaluation.outcome in {"scored", "unparsable"}
     # A single wrong triple has 1/2 and 1/10 by the empty row of the published rules.
-    assert published(evaluation)["norm_f-measure"] <= pytest.approx(2 * 0.5 * 0.1 / 0.6)
+    assert published(evaluation)["norm_f-measure"] <= 2 * 0.5 * 0.1 / 0.6 + 1e-9
     assert corrected(evaluation)["norm_f-measure"] < 0.1
     assert all(0 <= value <= 1 for value in corrected(evaluation).values())
 

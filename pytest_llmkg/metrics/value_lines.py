@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.metrics.sets import SetMatch
 
-__all__ = ["match_values", "value_lines"]
+__all__ = ["EMPTY", "match_values", "value_lines"]
+
+EMPTY = "EMPTY"
+"""How an empty result is written down."""
 
 _MARKS = re.compile(r"^(?:[-*+•]|\d+[.)])\s+")
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
@@ -24,9 +27,10 @@ def match_values(text: str, reference: Sequence[str], prefixes: Mapping[str, str
 
     Fences, blank lines and list marks are no content. IRIs are compared in full, however they are written, numbers
     by value, other values by their text without quotation marks. A number counts only as the whole answer, never as
-    a number of lines. An empty answer is right when the result is empty.
+    a number of lines. An empty result is answered by the word EMPTY or by no value at all.
     """
-    given = [_key(value, prefixes) for value in value_lines(text)]
+    lines = value_lines(text)
+    given = [_key(value, prefixes) for value in lines if lines != [EMPTY]]
     wanted = [_key(value, prefixes) for value in reference]
     return (match_sequences if ordered else match_multisets)(given, wanted)
 

@@ -23,7 +23,7 @@ __all__ = ["NOTATION", "evaluate_lines"]
 NOTATION = """\
 Reply with the values of the result only, one value per line and without any other text. Write IRIs as prefixed names: \
 for <{base}example> write :example. Write literals as their bare text without quotation marks, e.g. Example. Write \
-numbers in digits, e.g. 3."""
+numbers in digits, e.g. 3. If the result is empty, reply with the single word EMPTY."""
 
 _ORDERED = re.compile(r"\border\s+by\b[^{}]*$", re.IGNORECASE)
 

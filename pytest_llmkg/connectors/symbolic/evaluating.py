@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_result"]
 
 _SHORT = re.compile(r"\bprefixed names?\b|\bwrite [\w.-]*:\w|\bCURIEs?\b", re.IGNORECASE)
-_NOTHING = "The result is empty."
+_NOTHING = "EMPTY"
 
 
 def answer_result(request: Request, engine: KgEngine) -> str | None:

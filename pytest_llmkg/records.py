@@ -149,7 +149,7 @@ class Case:
     id: str
     task: str
     label: str
-    data: Mapping[str, Json]
+    data: Mapping[str, Json] = field(repr=False)
     sealed: bool = False
 
     def text(self, name: str) -> str:

@@ -1,9 +1,7 @@
 """Settings of all tests."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
-# No test may fail because the machine is busy; hypothesis would otherwise fail an example that takes 0.2 s.
+# No deadlines: these tests say what is right, not how fast, and run on busy machines.
 settings.register_profile("llmkg", deadline=None)
 settings.load_profile("llmkg")

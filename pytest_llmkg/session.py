@@ -181,14 +181,13 @@ class Keeper:
 
     def _make_directory(self) -> None:
         """Makes the run directory; a default one is new, also when another session began in the same second."""
-        if self._suite.settings.run_dir is not None:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            return
-        base, number = self.directory, 1
+        base, is_given, number = self.directory, self._suite.settings.run_dir is not None, 1
         while True:
             try:
-                self.directory.mkdir(parents=True)
+                self.directory.mkdir(parents=True, exist_ok=is_given)
             except FileExistsError:
+                if is_given:
+                    raise
                 number += 1
                 self.directory = base.with_name(f"{base.name}.{number}")
             else:

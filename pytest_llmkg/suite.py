@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pytest_llmkg.cases.files import load_case_files
 from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
 from pytest_llmkg.data_files import fixtures_root
-from pytest_llmkg.errors import UserError
+from pytest_llmkg.errors import ConnectorError, LlmkgError, UserError
 from pytest_llmkg.models import load_model_table, model_table_paths, resolve_models
 from pytest_llmkg.options import Settings
 from pytest_llmkg.records import Case, ModelSpec
@@ -20,11 +20,15 @@ from pytest_llmkg.registry import Registry, unknown_name
 from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from pytest_llmkg.contracts import AskRequest, Connector
+    from pytest_llmkg.records import Answer
 
 __all__ = ["PlannedTest", "Suite", "build_suite"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -112,11 +116,12 @@ def build_suite(
         UserError: an unknown task, model or setting, a broken case file, a model that can never answer, a hook that
             returned something else than it should.
     """
-    task_registry, connector_registry = discover_tasks(), discover()
-    for task in _checked(tasks, Task, "pytest_llmkg_tasks"):
-        task_registry.add(task.info.name, task)
-    for factory in _checked(connectors, ConnectorFactory, "pytest_llmkg_connectors"):
-        connector_registry.add(factory.scheme, factory)
+    task_registry: Registry[Task] = Registry("task")
+    for task in (*discover_tasks(), *_checked(tasks, Task, "pytest_llmkg_tasks")):
+        task_registry.add(task.info.name, _contained(task))
+    connector_registry: Registry[ConnectorFactory] = Registry("connector")
+    for factory in (*discover(), *_checked(connectors, ConnectorFactory, "pytest_llmkg_connectors")):
+        connector_registry.add(factory.scheme, _with_contained(factory))
     table = load_model_table(model_table_paths(root))
     models = resolve_models(settings.models, table, connector_registry.names())
     for model in models:
@@ -137,6 +142,41 @@ def _checked(lists: Iterable[object], kind: type[T], hook: str) -> Iterator[T]:
             if not isinstance(item, kind):
                 raise UserError(f"the hook {hook} must return a list of {kind.__name__}, found {item!r:.60}")
             yield item
+
+
+class _Contained:
+    """A connector whose ``sys.exit`` ends one dialogue, not the event loop that all others wait for."""
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+
+    async def ask(self, request: AskRequest) -> Answer:
+        try:
+            return await self._connector.ask(request)
+        except SystemExit as error:
+            raise ConnectorError(f"the connector called sys.exit({error.code!r})") from error
+
+    async def close(self) -> None:
+        await self._connector.close()
+
+
+def _with_contained(factory: ConnectorFactory) -> ConnectorFactory:
+    return replace(factory, make=lambda spec: _Contained(factory.make(spec)))
+
+
+def _contained(task: Task) -> Task:
+    """``task`` with functions whose ``sys.exit`` ends one dialogue, likewise."""
+
+    def guard(function: Callable[P, T]) -> Callable[P, T]:
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return function(*args, **kwargs)
+            except SystemExit as error:
+                raise LlmkgError(f"task {task.info.name!r} called sys.exit({error.code!r})") from error
+
+        return call
+
+    return replace(task, prompt=guard(task.prompt), evaluate=guard(task.evaluate), feedback=guard(task.feedback))
 
 
 def _chosen(cases: tuple[Case, ...], globs: tuple[str, ...]) -> tuple[Case, ...]:

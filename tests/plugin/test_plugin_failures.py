@@ -119,6 +119,7 @@ def pytest_llmkg_tasks(config):
 """
 FAULTS = {
     "raises": ("raise ValueError('no such column')", "ValueError: no such column"),
+    "exits": ("raise SystemExit(3)", "called sys.exit(3)"),
     "returns nothing": ("return None", "expected an object for Evaluation"),
     "NaN": ("return Evaluation('scored', (ScoreSet('s', {'combinedF1': float('nan')}),))", "the number nan"),
     "a set": ("return Evaluation('scored', (ScoreSet('s', {'combinedF1': 1}),), {'seen': {1}})", "holds a set"),
@@ -180,7 +181,12 @@ def test_a_dialogue_whose_worker_dies_is_an_error(project: Project, fault: str) 
 
 @pytest.mark.parametrize(
     ("fault", "expected"),
-    [("raise KeyError('choices')", "KeyError"), ("return ':bob'", "AttributeError"), ("return Answer(None)", "Error")],
+    [
+        ("raise SystemExit(3)", "the connector called sys.exit(3)"),
+        ("raise KeyError('choices')", "KeyError"),
+        ("return ':bob'", "AttributeError"),
+        ("return Answer(None)", "Error"),
+    ],
 )
 def test_a_faulty_connector_is_an_error_of_that_dialogue(project: Project, fault: str, expected: str) -> None:
     project.pytester.makeconftest(CONNECTOR.format(fault=fault, closing="raise OSError('gone')"))

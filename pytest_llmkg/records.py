@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NoReturn
 
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.plain import Json
@@ -155,34 +155,28 @@ class Case:
     def text(self, name: str) -> str:
         """The field ``name``, which must be a string."""
         value = self.data.get(name)
-        if not isinstance(value, str):
-            raise self._wrong(name, "a text")
-        return value
+        return value if isinstance(value, str) else self._wrong(name, "a text")
 
     def integer(self, name: str) -> int:
         """The field ``name``, which must be a whole number."""
         value = self.data.get(name)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise self._wrong(name, "a whole number")
-        return value
+        return value if isinstance(value, int) and not isinstance(value, bool) else self._wrong(name, "a whole number")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The field ``name``, which must be a list of strings."""
         value = self.data.get(name)
-        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            raise self._wrong(name, "a list of texts")
-        return tuple(str(v) for v in value)
+        found = [v for v in value if isinstance(v, str)] if isinstance(value, list) else None
+        return tuple(found) if found is not None and found == value else self._wrong(name, "a list of texts")
 
     def mapping(self, name: str) -> dict[str, str]:
         """The field ``name``, which must be a table of strings."""
         value = self.data.get(name)
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise self._wrong(name, "a table of texts")
-        return {k: str(v) for k, v in value.items()}
+        found = {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else None
+        return found if found is not None and found == value else self._wrong(name, "a table of texts")
 
-    def _wrong(self, name: str, wanted: str) -> RecordError:
+    def _wrong(self, name: str, wanted: str) -> NoReturn:
         found = repr(self.data.get(name))[:60]
-        return RecordError(f"case {self.label}/{self.id}: field {name!r} must be {wanted}, found {found}")
+        raise RecordError(f"case {self.label}/{self.id}: field {name!r} must be {wanted}, found {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +247,7 @@ class ModelSpec:
         api_base: address of the endpoint, None for the provider's own.
         temperature, max_tokens, top_p, seed: sampling, None for the endpoint's default.
         extra: further parameters, passed on as they are.
-        max_concurrency, rpm: limits of the endpoint (dialogues at once, requests a minute).
+        max_concurrency, rpm: dialogues at once and requests a minute that the endpoint takes.
         price_in, price_out: US dollars per million tokens, None when unknown.
         context: context size in tokens.
         family, parameters: as published, e.g. ``Qwen`` and ``7B``.

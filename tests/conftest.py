@@ -1,7 +1,9 @@
 """Settings of all tests."""
 
+from __future__ import annotations
+
 from hypothesis import settings
 
-# No deadlines: these tests say what is right, not how fast, and run on busy machines.
+# No test may fail because the machine is busy; hypothesis would otherwise fail an example that takes 0.2 s.
 settings.register_profile("llmkg", deadline=None)
 settings.load_profile("llmkg")

@@ -31,7 +31,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _LABEL = f"<{_RDFS}label>"
 _ARTISTS = 520
 _CURATORS = 110
-_OBJECTS = 8_100
+_OBJECTS = 7_400
 _EXHIBITIONS = 560
 _LOANS = 1_750
 _FIRST_YEAR, _LAST_YEAR = 1880, 2023  # of acquisitions
@@ -136,6 +136,7 @@ def _objects(draw: random.Random) -> Iterator[str]:
         acquired = draw.randint(max(year, _FIRST_YEAR), _LAST_YEAR)
         label = f"{draw.choice(names.ADJECTIVES)} {draw.choice(names.KINDS[kind].nouns)}"
         yield f"{node} {_RDF_TYPE} {_term(kind)} ."
+        yield f"{node} {_RDF_TYPE} {_term('Object')} ."
         yield f'{node} {_LABEL} "{label}"@en .'
         yield f'{node} {_term("number")} "{acquired}.{i}" .'
         yield f"{node} {_term('heldBy')} {_museum(draw)} ."
@@ -154,6 +155,7 @@ def _objects(draw: random.Random) -> Iterator[str]:
 
 def _inspection(draw: random.Random, node: str, i: int) -> Iterator[str]:
     yield f"{node} {_term('inspected')} _:inspection{i} ."
+    yield f"_:inspection{i} {_RDF_TYPE} {_term('Inspection')} ."
     yield f"_:inspection{i} {_term('grade')} {_integer(draw.choices(range(1, 6), (30, 35, 20, 10, 5))[0])} ."
     if draw.random() < 0.9:
         yield f"_:inspection{i} {_term('on')} {_date(draw, draw.randint(2015, 2024))} ."

@@ -165,14 +165,14 @@ class Case:
     def texts(self, name: str) -> tuple[str, ...]:
         """The field ``name``, which must be a list of strings."""
         value = self.data.get(name)
-        found = [v for v in value if isinstance(v, str)] if isinstance(value, list) else None
-        return tuple(found) if found is not None and found == value else self._wrong(name, "a list of texts")
+        found = [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+        return tuple(found) if found == value else self._wrong(name, "a list of texts")
 
     def mapping(self, name: str) -> dict[str, str]:
         """The field ``name``, which must be a table of strings."""
         value = self.data.get(name)
-        found = {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else None
-        return found if found is not None and found == value else self._wrong(name, "a table of texts")
+        found = {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else {}
+        return found if found == value else self._wrong(name, "a table of texts")
 
     def _wrong(self, name: str, wanted: str) -> NoReturn:
         found = repr(self.data.get(name))[:60]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.connectors.symbolic.answering import answer_question
 from pytest_llmkg.connectors.symbolic.counting import answer_count
 from pytest_llmkg.connectors.symbolic.evaluating import answer_result
+from pytest_llmkg.connectors.symbolic.inventing import answer_sample
 from pytest_llmkg.connectors.symbolic.querying import answer_query
 from pytest_llmkg.connectors.symbolic.reading import Job, Request, read_request
 from pytest_llmkg.connectors.symbolic.repairing import answer_repair
@@ -35,6 +36,7 @@ _PARTS: Mapping[Job, Callable[[Request, KgEngine], str | None]] = {
     "evaluate": answer_result,
     "query": answer_query,
     "repair": answer_repair,
+    "sample": answer_sample,
     "walk": answer_walk,
 }
 

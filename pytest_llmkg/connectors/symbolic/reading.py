@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from pytest_llmkg.connectors.symbolic.inventing import asks_for_sample
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.extraction import FencedBlock, fenced_blocks
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Request", "read_request"]
 
-Job = Literal["answer", "count", "evaluate", "query", "repair", "walk", "unknown"]
+Job = Literal["answer", "count", "evaluate", "extract", "query", "repair", "sample", "walk", "unknown"]
 
 _TAGS = {
     "turtle": "turtle",
@@ -123,7 +124,7 @@ def _prose(text: str, blocks: Sequence[FencedBlock]) -> str:
 
 def _job(prose: str, graph: GraphText | None, query: str | None, question: str) -> Job:
     if graph is None:
-        return "unknown"
+        return _job_without_graph(prose, query)
     if query is not None:
         return "evaluate"
     if question and re.search(r"\bSPARQL\b", prose, re.IGNORECASE):
@@ -135,6 +136,12 @@ def _job(prose: str, graph: GraphText | None, query: str | None, question: str) 
     if question:
         return "answer"
     return "count" if _COUNT.search(prose) else "unknown"
+
+
+def _job_without_graph(prose: str, query: str | None) -> Job:
+    if query is not None and _REPAIR.search(prose):
+        return "repair"
+    return "sample" if query is None and asks_for_sample(prose) else "unknown"
 
 
 def _kind(block: FencedBlock) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FILLERS", "Comparison", "comparisons_in", "is_phrase", "split_name", "stem", "stems_of"]
+__all__ = ["FILLERS", "Comparison", "comparisons_in", "is_phrase", "number_of", "split_name", "stem", "stems_of"]
 
 _IRREGULAR: Mapping[str, str] = {
     "people": "person",
@@ -152,6 +152,13 @@ def stem(word: str) -> str:
 def stems_of(name: str) -> tuple[str, ...]:
     """The stems of the words of ``name``."""
     return tuple(stem(word) for word in split_name(name))
+
+
+def number_of(word: str) -> int | None:
+    """The number that digits or a small number's English word stand for."""
+    if word.isascii() and word.isdigit() and len(word) < 10:
+        return int(word)
+    return _NUMBERS.index(word.lower()) if word.lower() in _NUMBERS else None
 
 
 def is_phrase(text: str, *phrases: str) -> bool:

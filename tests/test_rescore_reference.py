@@ -17,11 +17,12 @@ import pytest
 
 from pytest_llmkg.analysis.dialogue import published_scores
 from pytest_llmkg.cli import main
-from pytest_llmkg.interchange import differences, read_records, recorded_dialogue
+from pytest_llmkg.interchange import differences, recorded_dialogue
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import TaskInfo, Transcript, Turn
 from pytest_llmkg.rescore import rescore_answers, rescore_transcript
+from pytest_llmkg.result_files import read_records
 from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:

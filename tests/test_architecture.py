@@ -14,11 +14,11 @@ MODULES = {
 }
 
 # Room -> the rooms that it may import, besides itself. "words" is imported by all.
-WORDS = {"records", "errors", "plain", "sealing", "data_files", "__init__"}
+WORDS = {"records", "errors", "plain", "sealing", "data_files", "result_files", "__init__"}
 CONTRACTS = {"contracts", "registry", "signature"}
 GROUND = {"kg", "extraction", "cases", "models"}
 PARTS = {"metrics", "connectors"}
-DOORS = {"options", "hookspecs", "suite", "session", "plugin", "cli", "commands", "__main__"}
+DOORS = {"options", "hookspecs", "suite", "session", "plugin", "cli", "commands", "rescoring", "__main__"}
 MAY_IMPORT = {
     **dict.fromkeys(WORDS, WORDS),
     **dict.fromkeys(CONTRACTS, WORDS | CONTRACTS),
@@ -28,8 +28,9 @@ MAY_IMPORT = {
     "connectors.symbolic": WORDS | CONTRACTS | {"kg", "extraction", "connectors"},
     "tasks": WORDS | CONTRACTS | GROUND | {"metrics"},
     **dict.fromkeys(("dialogue", "scheduler", "rescore"), WORDS | CONTRACTS),
-    **dict.fromkeys(("store", "interchange_2023"), WORDS | CONTRACTS),
-    "interchange": WORDS | CONTRACTS | {"interchange_2023"},
+    **dict.fromkeys(("store", "interchange_2023", "interchange_prefixes"), WORDS | CONTRACTS),
+    "interchange_v3": WORDS | CONTRACTS | {"interchange_prefixes"},
+    "interchange": WORDS | CONTRACTS | {"interchange_2023", "interchange_v3"},
     "analysis": WORDS | CONTRACTS,
     "reporting": WORDS | CONTRACTS | {"analysis"},
 }
@@ -41,7 +42,7 @@ ONLY_IN = {
     "litellm": {"connectors"},
     "xllamacpp": {"connectors"},
     "jinja2": {"reporting"},
-    "pyzipper": {"interchange"},
+    "pyzipper": {"result_files"},
     "cryptography": {"sealing"},
     "pytest": DOORS,
     "_pytest": set(),

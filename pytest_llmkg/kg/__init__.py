@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pytest_llmkg.kg.formats import FORMATS, SerializationFormat, format_named
 from pytest_llmkg.kg.graphs import TripleOfTerms, isomorphic, parse_triples, serialise
-from pytest_llmkg.kg.limits import BASE_IRI, DEFAULT_LIMITS, Limits
+from pytest_llmkg.kg.limits import BASE_IRI, DEFAULT_LIMITS, RESCORING_LIMITS, Limits
 from pytest_llmkg.kg.sandbox import Sandbox
 from pytest_llmkg.kg.versions import engine_versions
 
@@ -16,6 +16,7 @@ __all__ = [
     "BASE_IRI",
     "DEFAULT_LIMITS",
     "FORMATS",
+    "RESCORING_LIMITS",
     "Limits",
     "Sandbox",
     "SerializationFormat",

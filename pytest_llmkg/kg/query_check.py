@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import QueryVerdict
+from pytest_llmkg.kg.query_trees import QueryTrees, tree_parts
 from pytest_llmkg.kg.sparql_text import body_tokens, expand_escapes, tokens
 from pytest_llmkg.kg.terms import RDF_TYPE
 
@@ -30,17 +31,17 @@ def message_of(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def check_query(query: str) -> QueryVerdict:
+def check_query(query: str, trees: QueryTrees | None = None) -> QueryVerdict:
     """Parses ``query`` with rdflib by grammar alone; the message is the text of rdflib's exception.
+
+    ``trees`` keeps the parse for running the query later.
 
     The names are read from the query's body in text order: the prologue is left out, ``a`` counts as
     ``rdf:type``, and IRIs in filters, VALUES, function names and datatypes count (LLM-KG-Bench 3,
     ``sparqlIris``).
     """
-    from rdflib.plugins.sparql.parser import parseQuery
-
     try:
-        tree = parseQuery(query)
+        tree = (trees or QueryTrees()).parse(query)
         iris = {str(iri) for iri in _iris(tree)}
         names = tuple(dict.fromkeys(_names(expand_escapes(query), iris)))
         return QueryVerdict(None, _FORMS.get(tree[1].name), names)
@@ -61,21 +62,7 @@ def _names(query: str, iris: set[str]) -> Iterator[str]:
 def _iris(tree: object) -> Iterator[str]:
     from rdflib import URIRef
 
-    return (str(part) for part in _parts(tree) if isinstance(part, URIRef))
-
-
-def _parts(tree: object) -> Iterator[object]:
-    """Every node of a parse tree, without recursion: a query may be nested deeper than Python's stack."""
-    from pyparsing import ParseResults
-
-    todo = [tree]
-    while todo:
-        part = todo.pop()
-        yield part
-        if isinstance(part, dict):
-            todo.extend(part.values())
-        elif isinstance(part, list | tuple | set | frozenset | ParseResults):
-            todo.extend(part)
+    return (str(part) for part in tree_parts(tree) if isinstance(part, URIRef))
 
 
 def refusal(query: str) -> str | None:
@@ -112,4 +99,4 @@ def _reached(query: str) -> set[str] | None:
         raise
     except Exception:  # noqa: BLE001  (recorded: the caller refuses a text that does not parse)
         return None
-    return {_REACHING[p.name] for p in _parts(tree) if isinstance(p, CompValue) and p.name in _REACHING}
+    return {_REACHING[p.name] for p in tree_parts(tree) if isinstance(p, CompValue) and p.name in _REACHING}

@@ -1,27 +1,78 @@
-"""Runs queries on graphs with pyoxigraph. Runs inside the worker."""
+"""Runs queries on loaded graphs: with pyoxigraph, with rdflib, or as rdflib would. Runs inside the worker."""
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_llmkg.contracts import GraphText, QueryResult, Term
+from pytest_llmkg.contracts import GraphText, QueryResult
 from pytest_llmkg.errors import EngineError
+from pytest_llmkg.kg.engine_choice import is_plain
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.kg.limits import BASE_IRI, Limits
 from pytest_llmkg.kg.lockdown import no_new_files
 from pytest_llmkg.kg.query_check import message_of, refusal
+from pytest_llmkg.kg.rdflib_run import execute_rdflib, rdflib_graph
+from pytest_llmkg.kg.rows import Rows
 from pytest_llmkg.kg.terms import from_oxigraph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
     from pyoxigraph import Store
+    from rdflib import Graph
 
-__all__ = ["GraphCache", "execute", "run_query"]
+    from pytest_llmkg.kg.query_trees import QueryTrees
+
+__all__ = ["GraphCache", "LoadedGraph", "Query", "execute", "run_query"]
 
 _UNKNOWN_FUNCTION = re.compile(r"custom function <([^>]*)> is not supported")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query with the prefixes that are declared before it and the engine that is to run it."""
+
+    text: str
+    prefixes: Mapping[str, str]
+    engine: str = "pyoxigraph"
+
+
+class LoadedGraph:
+    """A graph in the engines that were asked for so far; each reads its text once."""
+
+    def __init__(self, graph: GraphText) -> None:
+        self.graph = graph
+        self._store: Store | None = None
+        self._rdflib: Graph | None = None
+
+    def store(self) -> Store:
+        """The graph in pyoxigraph.
+
+        Raises:
+            Exception: whatever the parser raises for a text that is no such graph.
+        """
+        from pyoxigraph import Store
+
+        if self._store is None:
+            store = Store()
+            with no_new_files():
+                store.load(self.graph.text, format_named(self.graph.format).oxigraph_format(), base_iri=BASE_IRI)
+            self._store = store
+        return self._store
+
+    def rdflib(self) -> Graph:
+        """The graph in rdflib.
+
+        Raises:
+            Exception: whatever the parser raises for a text that is no such graph.
+        """
+        if self._rdflib is None:
+            self._rdflib = rdflib_graph(self.graph)
+        return self._rdflib
 
 
 class GraphCache:
@@ -29,43 +80,75 @@ class GraphCache:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._stores: OrderedDict[str, tuple[Store, int]] = OrderedDict()
+        self._graphs: OrderedDict[str, LoadedGraph] = OrderedDict()
 
-    def get(self, key: str) -> Store | None:
+    def get(self, key: str) -> LoadedGraph | None:
         """The graph with this hash, None if it is not loaded."""
-        if key not in self._stores:
+        if key not in self._graphs:
             return None
-        self._stores.move_to_end(key)
-        return self._stores[key][0]
+        self._graphs.move_to_end(key)
+        return self._graphs[key]
 
-    def load(self, key: str, graph: GraphText) -> str | None:
-        """Loads ``graph``; the parser's message if it does not parse."""
-        from pyoxigraph import Store
+    def load(self, key: str, graph: GraphText, engine: str = "pyoxigraph") -> str | None:
+        """Loads ``graph`` into ``engine``; the parser's message if it does not parse.
 
+        For ``exact`` it is the first query that needs an engine which reads the text into it.
+        """
         self._make_room(len(graph.text))
-        store = Store()
+        loaded = LoadedGraph(graph)
         try:
-            with no_new_files():
-                store.load(graph.text, format_named(graph.format).oxigraph_format(), base_iri=BASE_IRI)
+            if engine == "rdflib":
+                loaded.rdflib()
+            elif engine == "pyoxigraph":
+                loaded.store()
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
             return message_of(error)
-        self._stores[key] = (store, len(graph.text))
+        self._graphs[key] = loaded
         return None
 
     def _make_room(self, size: int) -> None:
-        while self._stores and (
-            len(self._stores) >= self._limits.cached_graphs
-            or size + sum(held for _, held in self._stores.values()) > self._limits.cached_characters
+        while self._graphs and (
+            len(self._graphs) >= self._limits.cached_graphs
+            or size + sum(len(held.graph.text) for held in self._graphs.values()) > self._limits.cached_characters
         ):
-            self._stores.popitem(last=False)
+            self._graphs.popitem(last=False)
 
 
-def run_query(store: Store, query: str, prefixes: Mapping[str, str], limits: Limits) -> QueryResult:
-    """Runs ``query`` unless it reaches outside the graph; see `execute`."""
-    refused = refusal(query)
-    return QueryResult(refused) if refused else execute(store, query, prefixes, limits)
+def run_query(loaded: LoadedGraph, query: Query, trees: QueryTrees, limits: Limits) -> QueryResult:
+    """Runs ``query`` unless it reaches outside the graph.
+
+    ``engine`` is ``pyoxigraph`` (see `execute`), ``rdflib``, or ``exact``: the result that rdflib gives, by pyoxigraph
+    where both surely agree (`pytest_llmkg.kg.engine_choice`).
+    """
+    refused = refusal(query.text)
+    if refused:
+        return QueryResult(refused)
+    if query.engine == "pyoxigraph":
+        return _with_pyoxigraph(loaded, query, limits)
+    try:
+        tree = trees.take(query.text)
+        if query.engine == "exact" and is_plain(tree, query.prefixes):
+            result = _with_pyoxigraph(loaded, query, limits)
+            if result.error is None:
+                return result
+        graph = loaded.rdflib()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
+        return QueryResult(message_of(error))
+    return execute_rdflib(graph, tree, query.prefixes, limits)
+
+
+def _with_pyoxigraph(loaded: LoadedGraph, query: Query, limits: Limits) -> QueryResult:
+    try:
+        store = loaded.store()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
+        return QueryResult(message_of(error))
+    return execute(store, query.text, query.prefixes, limits)
 
 
 def execute(store: Store, query: str, prefixes: Mapping[str, str], limits: Limits) -> QueryResult:
@@ -120,29 +203,8 @@ def _read(answer: object, limits: Limits) -> QueryResult:
 
 
 def _rows(names: tuple[str, ...], found: Iterable[tuple[object, ...]], limits: Limits) -> QueryResult:
-    rows: list[tuple[Term | None, ...]] = []
-    labels: dict[str, Term] = {}
-    size = 0
-    for row in _bound(found):
-        size += sum(len(term.value) for term in row if term)
-        rows.append(tuple(_relabelled(term, labels) for term in row))
-        if len(rows) > limits.rows:
-            return QueryResult(f"the query has more than {limits.rows} results, which is the limit")
-        if size > limits.result_characters:
-            return QueryResult(
-                f"the query's result is longer than {limits.result_characters} characters, which is the limit"
-            )
-    return QueryResult(None, names, tuple(rows))
-
-
-def _bound(found: Iterable[tuple[object, ...]]) -> Iterator[tuple[Term | None, ...]]:
+    rows = Rows(names, limits)
     for row in found:
-        if any(term is not None for term in row):
-            yield tuple(None if term is None else from_oxigraph(term) for term in row)
-
-
-def _relabelled(term: Term | None, labels: dict[str, Term]) -> Term | None:
-    """The engine invents another label for an unlabelled blank node in every process."""
-    if term is None or term.kind != "bnode":
-        return term
-    return labels.setdefault(term.value, Term("bnode", f"b{len(labels)}"))
+        if not rows.add(tuple(None if term is None else from_oxigraph(term) for term in row)):
+            break
+    return rows.result()

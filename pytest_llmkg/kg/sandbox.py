@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import signal
 import threading
 import weakref
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pytest_llmkg.contracts import GraphText, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
 from pytest_llmkg.errors import EngineError, UserError
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.kg.formats import SerializationFormat
 
-__all__ = ["Sandbox"]
+__all__ = ["EngineName", "Sandbox"]
+
+EngineName = Literal["pyoxigraph", "rdflib", "exact"]
 
 _LOADS = 3
 _FRESH = 3  # answers: ready, graph missing, graph loaded; nothing of earlier texts fills its memory
@@ -38,18 +41,25 @@ class Sandbox:
     a verdict or a result with an error. Safe to call from several threads, and after `close` (which just
     ends the process).
 
+    Args:
+        limits: what a text may cost.
+        engine: what runs queries: ``pyoxigraph``; ``rdflib``; or ``exact``, which gives rdflib's results and asks
+            pyoxigraph where both surely agree.
+
     Raises:
         EngineError: from any call, if the worker cannot be started or breaks the protocol; never for a text.
     """
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, engine: EngineName = "pyoxigraph") -> None:
         self.limits = limits
+        self.engine = engine
         self._lock = threading.RLock()
         self._held: list[WorkerProcess] = []
         self._rdf: Memo[RdfVerdict] = Memo(_REMEMBERED)
         self._tolerant: Memo[TolerantRdf] = Memo(_REMEMBERED)
         self._queries: Memo[QueryVerdict] = Memo(_REMEMBERED)
         self._results: Memo[QueryResult] = Memo(_REMEMBERED)
+        self.origin: Sandbox | None = None
         self._finalizer = weakref.finalize(self, _stop, self._held)
 
     def __enter__(self) -> Self:
@@ -62,6 +72,13 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def using(self, engine: EngineName) -> Sandbox:
+        """A sandbox with another engine for queries that shares this one's process and memory of verdicts."""
+        other = copy.copy(self)
+        other.engine = engine
+        other.origin = self  # or the shared process would end with the first of the two
+        return other
 
     def close(self) -> None:
         """Ends the worker process, if there is one."""
@@ -150,12 +167,14 @@ class Sandbox:
         if len(graph.text) > self.limits.graph_characters:
             return QueryResult(_too_long("graph", graph.text, self.limits.graph_characters))
         key = _content_hash(graph, known.name)
-        place = (key, query, tuple(sorted(prefixes.items())))
+        place = (self.engine, key, query, tuple(sorted(prefixes.items())))
         kept = self._results.get(place)
         if kept is not None:
             return kept
         with self._lock:
-            answer = self._loaded_and_asked(key, graph, known, {"query": query, "prefixes": dict(prefixes)})
+            answer = self._loaded_and_asked(
+                key, graph, known, {"query": query, "prefixes": dict(prefixes), "engine": self.engine}
+            )
         if isinstance(answer, QueryResult):
             return answer
         weight = len(query) + 1000
@@ -166,7 +185,7 @@ class Sandbox:
     ) -> Frame | QueryResult:
         """Asks; loads the graph and asks again while the worker does not hold it (it may be replaced meanwhile)."""
         run = {"call": "run_query", "graph": key, **request}
-        load = {"call": "load", "graph": key, "text": graph.text, "format": known.name}
+        load = {"call": "load", "graph": key, "text": graph.text, "format": known.name, "engine": self.engine}
         for _ in range(_LOADS):
             answer = self._ask(run, self.limits.query_seconds)
             failed = _failure(answer, "the query", self.limits.query_seconds)

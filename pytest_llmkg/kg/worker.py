@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from pytest_llmkg.kg.query_run import GraphCache
+    from pytest_llmkg.kg.query_trees import QueryTrees
 
 __all__ = ["main"]
 
@@ -38,14 +39,14 @@ def main() -> None:
     if first is None:
         return
     limits = Limits(**first["limits"])
-    cache = _warm_up(limits)
+    cache, trees = _warm_up(limits)
     lock_down(limits.memory_bytes)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     write_frame(answers, {"ready": True})
     _quiet_errors()
     while (request := read_frame(requests)) is not None:
         with _alarm(request["seconds"]):
-            answer = _guarded(request, cache, limits)
+            answer = _guarded(request, cache, trees, limits)
         answers.write(answer)
         answers.flush()
 
@@ -65,7 +66,7 @@ def _quiet_errors() -> None:
     os.dup2(1, 2)
 
 
-def _warm_up(limits: Limits) -> GraphCache:
+def _warm_up(limits: Limits) -> tuple[GraphCache, QueryTrees]:
     """Imports the engines and uses each part once, so that nothing is left to import without rights."""
     # Its messages differ from those of the standard library that published runs record.
     modules: Any = sys.modules  # None there makes an import fail, which its type does not tell
@@ -73,7 +74,8 @@ def _warm_up(limits: Limits) -> GraphCache:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     from pytest_llmkg.kg.query_check import check_query
-    from pytest_llmkg.kg.query_run import GraphCache, run_query
+    from pytest_llmkg.kg.query_run import GraphCache, Query, run_query
+    from pytest_llmkg.kg.query_trees import QueryTrees
     from pytest_llmkg.kg.rdf_check import check_rdf
     from pytest_llmkg.kg.tolerant import parse_tolerantly
 
@@ -92,10 +94,12 @@ def _warm_up(limits: Limits) -> GraphCache:
     cache = GraphCache(limits)
     warm = GraphCache(limits)
     warm.load("sample", GraphText(samples["turtle"], "turtle"))
-    store = warm.get("sample")
-    if store is not None:
-        run_query(store, "SELECT (STR(?o) AS ?x) { ?s ?p ?o } ORDER BY ?o", {}, limits)
-    return cache
+    loaded = warm.get("sample")
+    if loaded is not None:
+        for engine in ("pyoxigraph", "rdflib", "exact"):
+            query = Query("SELECT (STR(?o) AS ?x) { ?s ?p ?o } ORDER BY ?o", {}, engine)
+            run_query(loaded, query, QueryTrees(), limits)
+    return cache, QueryTrees()
 
 
 def _end_with(parent: int) -> None:
@@ -118,10 +122,10 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _guarded(request: Frame, cache: GraphCache, limits: Limits) -> bytes:
+def _guarded(request: Frame, cache: GraphCache, trees: QueryTrees, limits: Limits) -> bytes:
     """The answer's bytes; a failure of this program is told apart from an engine that gave up on a text."""
     try:
-        return packed(_answer(request, cache, limits))
+        return packed(_answer(request, cache, trees, limits))
     except MemoryError:
         return packed({"gave_up": "out of memory"})
     except Exception as error:  # noqa: BLE001  (recorded: the parent raises it as an EngineError)
@@ -132,9 +136,9 @@ def _guarded(request: Frame, cache: GraphCache, limits: Limits) -> bytes:
         return packed({"gave_up": f"the engine panicked: {error}"})
 
 
-def _answer(request: Frame, cache: GraphCache, limits: Limits) -> Frame:
+def _answer(request: Frame, cache: GraphCache, trees: QueryTrees, limits: Limits) -> Frame:
     from pytest_llmkg.kg.query_check import check_query
-    from pytest_llmkg.kg.query_run import run_query
+    from pytest_llmkg.kg.query_run import Query, run_query
     from pytest_llmkg.kg.rdf_check import check_rdf
     from pytest_llmkg.kg.tolerant import parse_tolerantly
 
@@ -144,14 +148,16 @@ def _answer(request: Frame, cache: GraphCache, limits: Limits) -> Frame:
         case "parse_tolerantly":
             return dataclasses.asdict(_short_rest(parse_tolerantly(request["text"]), limits))
         case "check_query":
-            return dataclasses.asdict(check_query(request["query"]))
+            return dataclasses.asdict(check_query(request["query"], trees))
         case "load":
-            return {"error": cache.load(request["graph"], GraphText(request["text"], request["format"]))}
+            graph = GraphText(request["text"], request["format"])
+            return {"error": cache.load(request["graph"], graph, request["engine"])}
         case "run_query":
-            store = cache.get(request["graph"])
-            if store is None:
+            loaded = cache.get(request["graph"])
+            if loaded is None:
                 return {"missing": True}
-            return result_frame(run_query(store, request["query"], request["prefixes"], limits))
+            query = Query(request["query"], request["prefixes"], request["engine"])
+            return result_frame(run_query(loaded, query, trees, limits))
         case unknown:
             raise ValueError(f"unknown call {unknown!r}")
 

@@ -68,8 +68,8 @@ def test_same_tests_in_the_same_order_whatever_the_hash_seed(
     assert len(outputs[0]) > 100
 
 
-def test_one_test_can_be_named_on_the_command_line(project: Project, mode: tuple[str, ...]) -> None:
-    result = project.run(*mode, "--llmkg-run-dir=run", FIRST)
+def test_one_test_can_be_named_on_the_command_line(project: Project, spread: tuple[str, ...]) -> None:
+    result = project.run(*spread, "--llmkg-run-dir=run", FIRST)
     result.assert_outcomes(passed=1)
     assert set(project.scores()) == {("one", "symbolic", 1)}
 

@@ -126,7 +126,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "spread"), [*((fault, ()) for fault in FAULTS), ("NaN", ("-n", "2"))])
 def test_a_faulty_scorer_costs_one_dialogue_and_no_answer(
     project: Project, spread: tuple[str, ...], fault: str
 ) -> None:
@@ -286,7 +286,11 @@ def _group_lives(group: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("whole_group", [False, True], ids=["one process", "process group"])
+@pytest.mark.parametrize(
+    ("spread", "whole_group"),
+    [((), False), (("-n", "2"), False), (("-n", "2"), True)],
+    ids=["plain", "controller only", "with workers"],
+)
 def test_ctrl_c_still_writes_the_reports(project: Project, spread: tuple[str, ...], *, whole_group: bool) -> None:
     process = start_half_way(project, *spread)
     (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)

@@ -67,10 +67,10 @@ def test_default_directories_differ_and_the_newest_page_is_kept(project: Project
     assert newest == last.read_bytes()
 
 
-def test_properties_in_junit_xml(project: Project, mode: tuple[str, ...]) -> None:
+def test_properties_in_junit_xml(project: Project, spread: tuple[str, ...]) -> None:
     answer = {"text": ":bob", "usage": {"input_tokens": 10, "output_tokens": 2, "cost": 0.25}}
     model = project.script("dear", [answer], two=[":eve"])
-    result = project.run(*mode, "-W", "error::pytest.PytestWarning", "--junitxml=junit.xml", f"--models={model}")
+    result = project.run(*spread, "-W", "error::pytest.PytestWarning", "--junitxml=junit.xml", f"--models={model}")
     result.assert_outcomes(passed=3, warnings=0)
     found = {}
     for test in ET.parse(project.path / "junit.xml").iter("testcase"):  # noqa: S314  (written by pytest just now)
@@ -88,9 +88,9 @@ def test_properties_in_junit_xml(project: Project, mode: tuple[str, ...]) -> Non
     assert "llmkg.cost" not in found["two"], "an unknown price is left out"
 
 
-def test_properties_in_json_report(project: Project, mode: tuple[str, ...]) -> None:
+def test_properties_in_json_report(project: Project, spread: tuple[str, ...]) -> None:
     model = project.script("mixed", [":bob"], two=[{"error": "down"}])
-    project.run(*mode, "--json-report", "--json-report-file=report.json", f"--models={model}")
+    project.run(*spread, "--json-report", "--json-report-file=report.json", f"--models={model}")
     tests = json.loads((project.path / "report.json").read_text())["tests"]
     found = {}
     for test in tests:

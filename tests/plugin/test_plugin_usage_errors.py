@@ -85,13 +85,13 @@ def test_broken_case_files_name_file_entry_and_field(project: Project, fault: st
 
 def test_a_case_file_that_is_no_text(project: Project) -> None:
     (project.path / "tiny.toml").write_bytes(b"\xff\xfe\x00schema")
-    assert "tiny.toml: not a TOML file" in refused(project.run())
+    assert "tiny.toml: not a text in UTF-8" in refused(project.run())
 
 
-def test_a_directory_that_holds_a_run_is_left_alone(project: Project, mode: tuple[str, ...]) -> None:
+def test_a_directory_that_holds_a_run_is_left_alone(project: Project, spread: tuple[str, ...]) -> None:
     project.run("--llmkg-run-dir=run", "-k", "one").assert_outcomes(passed=1, deselected=2)
     before = (project.path / "run" / "run.jsonl").read_bytes()
-    assert "holds a run already; choose another --llmkg-run-dir" in refused(project.run(*mode, "--llmkg-run-dir=run"))
+    assert "holds a run already; choose another --llmkg-run-dir" in refused(project.run(*spread, "--llmkg-run-dir=run"))
     assert (project.path / "run" / "run.jsonl").read_bytes() == before
 
 
@@ -131,7 +131,8 @@ def test_an_unknown_task_in_a_mark_is_one_line(project: Project, spread: tuple[s
     bench = project.path / "test_bench.py"
     bench.write_text(bench.read_text().replace("Sparql2AnswerList", "Sparql2AnswrList"))
     result = project.run(*spread)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    # Which of the two pytest-xdist gives depends on which worker is first to tell.
+    assert result.ret in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED)
     result.stdout.fnmatch_lines(["*unknown task 'Sparql2AnswrList', did you mean 'Sparql2AnswerList'?*"])
     assert "Traceback" not in result.stdout.str()
 

@@ -6,6 +6,7 @@ graph's declaration. A graph that the record does not hold comes from the caller
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ TIME_OUT = "A time out occurred"
 """The recorded ``EvaluationException`` of a query that took longer than 120 seconds."""
 
 _ENDS = re.compile(r"starting with (\S+) and ending with (\S+)")
+# A JSON value of capitals, e.g. a country's code.
+_VALUE = re.compile(r'(?<=: )"[A-Z]{2,3}"')
 _LARGEST_RING = 1_000_000
 _RESULT_FIELDS = ("EvaluationException", "answerResultLength", "answerSetSize", "answerSet")
 
@@ -106,11 +109,25 @@ def _friend_count(source: Source) -> Fields:
 
 
 def _syntax_fix(source: Source) -> Fields:
-    return {
+    fields: Fields = {
         "format": source.text("graphFormat"),
         "broken": source.text("task"),
         "reference": source.text("optimal"),
     }
+    mended = _faithful(source.text("task"), source.text("optimal"))
+    return fields if mended == fields["reference"] else {**fields, "correctedReference": mended}
+
+
+def _faithful(broken: str, reference: str) -> str:
+    """``reference`` with the short quoted values of ``broken``, where both have the same ones in another order.
+
+    One published reference exchanges two values of the broken document besides repairing its syntax.
+    """
+    shown, meant = _VALUE.findall(broken), _VALUE.findall(reference)
+    if shown == meant or sorted(shown) != sorted(meant):
+        return reference
+    values = iter(shown)
+    return _VALUE.sub(lambda _: next(values), reference)
 
 
 def _answer_lines(source: Source) -> Fields:
@@ -118,11 +135,23 @@ def _answer_lines(source: Source) -> Fields:
     return {
         "format": source.text("graphFormat"),
         "graph": graph,
-        "prefixes": {"": _base_of(graph)},
+        "prefixes": {**declared_prefixes(graph), **_context(source.prompt), "": _base_of(graph)},
         "question": source.text("question"),
         "query": source.text("refSparql"),
         "result": source.texts("refResultSet"),
     }
+
+
+def _context(prompt: str) -> dict[str, str]:
+    """The prefixes that the JSON-LD at the end of a prompt declares; none if there is none."""
+    start = prompt.find("\n{")
+    try:
+        shown = json.loads(prompt[start:]) if start >= 0 else {}
+    except (ValueError, RecursionError):
+        return {}
+    context = shown.get("@context") if isinstance(shown, dict) else None
+    entries = context.items() if isinstance(context, dict) else ()
+    return {name: ns for name, ns in entries if isinstance(ns, str) and not name.startswith("@")}
 
 
 def _query(source: Source, graph: GraphText, prefixes: Mapping[str, str], shown: str) -> Fields:

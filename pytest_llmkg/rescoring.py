@@ -252,7 +252,8 @@ def _without(case: Case, name: str) -> Case:
 
 
 def _model(record: Mapping[str, Json]) -> str:
-    return str(record.get("modelId") or "unknown")
+    """The recorded model id without the parts that it repeats (``connector--name--name``)."""
+    return "--".join(dict.fromkeys(str(record.get("modelId") or "unknown").split("--")))
 
 
 def _table(record: Mapping[str, Json], name: str) -> dict[str, Json]:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import TaskInfo, Transcript
 
-__all__ = ["Change", "CorrectionRow", "changes_of", "correction_rows"]
+__all__ = ["ALL_MODELS", "Change", "CorrectionRow", "changes_of", "correction_rows"]
+
+ALL_MODELS = "all models"
+"""What stands for the model in rows of all models together."""
 
 _SUFFIX = "@2"
 _NEAR = 1e-9
@@ -92,10 +95,17 @@ def _causes(published: Transcript, corrected: Transcript, turns: int) -> tuple[s
 
 
 def correction_rows(changes: Iterable[tuple[str, str, Change]]) -> list[CorrectionRow]:
-    """One row for each model, label and score, in the order in which they come, from ``(model, label, change)``."""
+    """One row for each model, label and score, in the order in which they come, from ``(model, label, change)``.
+
+    With several models, rows of all of them together (`ALL_MODELS`) follow.
+    """
     groups: dict[tuple[str, str, str], list[Change]] = {}
+    together: dict[tuple[str, str, str], list[Change]] = {}
     for model, label, change in changes:
         groups.setdefault((model, label, change.score), []).append(change)
+        together.setdefault((ALL_MODELS, label, change.score), []).append(change)
+    if len({model for model, _, _ in groups}) > 1:
+        groups |= together
     return [_row(key, group) for key, group in groups.items()]
 
 

@@ -22,7 +22,8 @@ __all__ = ["answered_path", "match_path", "path_notes", "path_scores", "shortest
 _TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _LIST_LINE = re.compile(r"^[\s:\-]*(https?://\S+\s*)$", re.MULTILINE)
 _HTTP = re.compile(r"https?://[^\s<>`\"']+")
-_MARKS = re.compile(r"^(?:[-*+•]|\d+[.)])\s+")
+# In front of an IRI; published rules read over a colon or a hyphen there, too.
+_MARKS = re.compile(r"^(?:(?:[-*+•]|\d+[.)])\s*|:)+(?=<?[a-z][a-z0-9+.-]*:/)")
 
 
 def shortest_path(triples: Iterable[str], start: str, end: str) -> tuple[str, ...]:

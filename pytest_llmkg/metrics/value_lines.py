@@ -19,7 +19,8 @@ EMPTY = "EMPTY"
 
 _MARKS = re.compile(r"^(?:[-*+•]|\d+[.)])\s+")
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
-_NAME = re.compile(r"([A-Za-z][\w.-]*)?:[^\s/].*")
+# A prefix may be a number: a serialiser of the published benchmark named the empty prefix "0" in JSON-LD.
+_NAME = re.compile(r"(\w[\w.-]*)?:[^\s/].*")
 
 
 def match_values(text: str, reference: Sequence[str], prefixes: Mapping[str, str], *, ordered: bool) -> SetMatch:
@@ -27,7 +28,7 @@ def match_values(text: str, reference: Sequence[str], prefixes: Mapping[str, str
 
     Fences, blank lines and list marks are no content. IRIs are compared in full, however they are written, numbers
     by value, other values by their text without quotation marks. A number counts only as the whole answer, never as
-    a number of lines. An empty result is answered by the word EMPTY or by no value at all.
+    a number of lines. An empty result is answered by the word EMPTY, or by no value.
     """
     lines = value_lines(text)
     given = [_key(value, prefixes) for value in lines if lines != [EMPTY]]
@@ -49,9 +50,10 @@ def _key(value: str, prefixes: Mapping[str, str]) -> tuple[str, str]:
         bare = bare[1:-1]
     if _NUMBER.fullmatch(bare):
         return "number", f"{float(bare) + 0.0:.12g}"
-    if _NAME.fullmatch(bare):
-        prefix, _, local = bare.partition(":")
-        if prefix in prefixes:
+    # The same name with a further colon in front is the empty prefix added to a name that had its prefix already.
+    for name in (bare.removeprefix(":"), bare):
+        prefix, _, local = name.partition(":")
+        if _NAME.fullmatch(name) and prefix in prefixes:
             return "iri", prefixes[prefix] + local
     if bare.startswith(tuple(ns for ns in prefixes.values() if ns)):
         return "iri", bare

@@ -65,8 +65,8 @@ def evaluate_query(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> 
     if query is None or verdict.error is not None:
         unread: dict[str, Number] = {"answerParse": 0.0, "combined": 0.0}
         notes = _unread_notes(answer.text, query)
-        corrected = ScoreSet(_signature(task, "corrected"), {"f1measure@2": 0.0, "combined@2": 0.0}, notes)
-        score_sets = (ScoreSet(_signature(task, "published"), unread), corrected)
+        corrected = ScoreSet(_signature(task, "corrected", kg), {"f1measure@2": 0.0, "combined@2": 0.0}, notes)
+        score_sets = (ScoreSet(_signature(task, "published", kg), unread), corrected)
         return Evaluation("unparsable" if answer.text.strip() else "no_answer", score_sets, info)
     info |= _names_info(case, verdict, kg)
     values, rows, found = _result(case, query, kg)
@@ -80,7 +80,7 @@ def evaluate_query(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> 
         "recall": match.recall,
     }
     score_sets = (
-        ScoreSet(_signature(task, "published"), published),
+        ScoreSet(_signature(task, "published", kg), published),
         _corrected(case, query, rows, published, kg, task),
     )
     return Evaluation("scored", score_sets, info)
@@ -148,7 +148,7 @@ def _corrected(
     """The corrected scores; equal to the published ones where no graph is at hand to run the reference query on."""
     if rows is None:
         values = {f"{name}@2": published[name] for name in ("f1measure", "combined")}
-        return ScoreSet(_signature(task, "corrected"), values, ("recorded result only",))
+        return ScoreSet(_signature(task, "corrected", kg), values, ("recorded result only",))
     prefixes = case.mapping("correctedPrefixes" if "correctedPrefixes" in case.data else "prefixes")
     graph = _graph(case)
     wanted = kg.run_query(graph, case.text("query"), prefixes)
@@ -165,7 +165,7 @@ def _corrected(
     }
     differs = abs(match.f1 - published["f1measure"]) > 1e-9
     notes = _notes(case, rows, given, wanted, ordered=ordered) if differs else ()
-    return ScoreSet(_signature(task, "corrected"), values, notes)
+    return ScoreSet(_signature(task, "corrected", kg), values, notes)
 
 
 def _notes(case: Case, rows: QueryResult, given: QueryResult, wanted: QueryResult, *, ordered: bool) -> tuple[str, ...]:
@@ -196,5 +196,7 @@ def _texts(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _signature(task: TaskInfo, rules: str) -> str:
-    return build_signature(task, rules, ("rdflib", "pyoxigraph"))
+def _signature(task: TaskInfo, rules: str, kg: KgEngine) -> str:
+    """Names rdflib, which parses, and the engine whose results count (``exact`` gives those of rdflib)."""
+    runs = getattr(kg, "engine", "pyoxigraph")
+    return build_signature(task, rules, ("rdflib", "pyoxigraph") if runs == "pyoxigraph" else ("rdflib",))

@@ -11,7 +11,7 @@ from pytest_llmkg.contracts import GraphText, KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import FencedBlock, fenced_blocks
 from pytest_llmkg.kg.formats import format_named
-from pytest_llmkg.metrics.graph_match import match_graphs
+from pytest_llmkg.metrics.graph_match import match_erased, match_graphs
 from pytest_llmkg.metrics.similarity import diff_ratio, edit_ratio, similarity_gain, unified_diff
 from pytest_llmkg.metrics.triples import match_triples
 from pytest_llmkg.records import (
@@ -93,7 +93,8 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
     """Scores the first code block (the whole answer if it has none) by syntax, facts and likeness.
 
     Corrected (``combined@2``): blank nodes are matched as well as can be instead of being erased, no empty line counts
-    as a triple, and likeness is a true edit distance that never passes 1.
+    as a triple, and likeness is a true edit distance that never passes 1. Where the case has a ``correctedReference``,
+    because the published one differs from the broken document in more than syntax, that is compared with.
     """
     blocks = fenced_blocks(answer.text)
     document = blocks[0].content if blocks else answer.text.strip()
@@ -105,7 +106,8 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
         nothing: dict[str, Number] = {"brevity": 0.0, "strSimilarity": 0.0, "parsableSyntax": 0, "combined": 0.0}
         return _evaluation("no_answer", nothing, {"strSimilarity@2": 0.0, "combined@2": 0.0}, info)
     similarity = similarity_gain(diff_ratio(document, reference), diff_ratio(case.text("broken"), reference))
-    steady = min(1.0, similarity_gain(edit_ratio(document, reference), edit_ratio(case.text("broken"), reference)))
+    mended = case.text("correctedReference") if "correctedReference" in case.data else reference
+    steady = min(1.0, similarity_gain(edit_ratio(document, mended), edit_ratio(case.text("broken"), mended)))
     values: dict[str, Number] = {
         "brevity": (len(blocks[0].text) if blocks else 0) / len(answer.text.strip()),
         "strSimilarity": similarity,
@@ -114,9 +116,10 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
     corrected: dict[str, Number] = {"strSimilarity@2": steady}
     if verdict.error is not None:
         values["combined"], corrected["combined@2"] = 0.1 * similarity, 0.1 * steady
-        return _evaluation("unparsable", values, corrected, info)
-    triples = _reference_triples(case, reference, form, kg)
-    content, facts = match_triples(verdict.triples, triples), match_graphs(verdict.triples, triples)
+        return _evaluation("unparsable", values, corrected, info, () if mended == reference else ("reference",))
+    content = match_triples(verdict.triples, _reference_triples(case, reference, form, kg))
+    triples = _reference_triples(case, mended, form, kg)
+    facts = match_graphs(verdict.triples, triples)
     values |= {
         "combined": 0.1 * similarity + 0.2 * 1 + 0.7 * content.f1,
         "contentPrecision": content.precision,
@@ -129,7 +132,11 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
         "contentRecall@2": facts.recall,
         "contentF1@2": facts.f1,
     }
-    return _evaluation("scored", values, corrected, info)
+    causes = {
+        "reference": mended != reference,
+        "blank nodes": abs(facts.f1 - match_erased(verdict.triples, triples).f1) > 1e-9,
+    }
+    return _evaluation("scored", values, corrected, info, tuple(cause for cause, applies in causes.items() if applies))
 
 
 def feedback(_case: Case, turn: Turn) -> Feedback | None:
@@ -169,26 +176,28 @@ def _reference_triples(case: Case, reference: str, form: str, kg: KgEngine) -> t
 
 
 def _evaluation(
-    outcome: Outcome, values: Mapping[str, Number], corrected: Mapping[str, Number], info: dict[str, Json]
+    outcome: Outcome,
+    values: Mapping[str, Number],
+    corrected: Mapping[str, Number],
+    info: dict[str, Json],
+    causes: tuple[str, ...] = (),
 ) -> Evaluation:
-    causes = {
-        "blank nodes": abs(values.get("contentF1", 0) - corrected.get("contentF1@2", 0)) > 1e-9,
+    differences = {
+        "counted lines": abs(values.get("contentF1", 0) - corrected.get("contentF1@2", 0)) > 1e-9,
         "likeness": abs(values["strSimilarity"] - corrected["strSimilarity@2"]) > 1e-9,
     }
+    moved = tuple(name for name, applies in differences.items() if applies)
     score_sets = (
         ScoreSet(build_signature(INFO, "published", ("rdflib",)), values),
-        ScoreSet(
-            build_signature(INFO, "corrected", ("rdflib",)),
-            corrected,
-            tuple(cause for cause, applies in causes.items() if applies),
-        ),
+        # Other causes explain a difference better than that there is one.
+        ScoreSet(build_signature(INFO, "corrected", ("rdflib",)), corrected, (causes or moved) if moved else ()),
     )
     return Evaluation(outcome, score_sets, info)
 
 
 TASK = Task(
     info=INFO,
-    fields={"format": "text", "broken": "text", "reference": "text", "note?": "text"},
+    fields={"format": "text", "broken": "text", "reference": "text", "correctedReference?": "text", "note?": "text"},
     prompt=prompt,
     evaluate=evaluate,
     feedback=feedback,

@@ -6,14 +6,11 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_llmkg.metrics.graph_match import match_graphs
-from pytest_llmkg.metrics.sets import SetMatch, match_sets
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-__all__ = ["NtTriple", "likeness", "match_with_blank_nodes", "normal_rows", "normal_text", "nt_triples"]
+__all__ = ["NtTriple", "likeness", "normal_rows", "normal_text", "nt_triples"]
 
 # Its length enters the published ratios, which force 18 characters.
 _UNIFIED = "_:unifiedBlankNode"
@@ -67,14 +64,3 @@ def likeness(first: str, second: str) -> float:
     if longer > max(_ALWAYS_COMPARED, _LONGEST_MULTIPLE * shorter):
         return 0.0
     return difflib.SequenceMatcher(None, first, second).ratio()
-
-
-def match_with_blank_nodes(answer: Sequence[str], reference: Sequence[str]) -> SetMatch:
-    """The corrected match: blank nodes matched as well as can be, no empty row, 0 for an empty answer.
-
-    Answers with more than 500 blank nodes, which no reference comes near, are compared as `normal_rows`.
-    """
-    labels = {term for t in nt_triples(answer) for term in (t.subject, t.object) if term.startswith("_:")}
-    if len(labels) > _MOST_BLANK_NODES:
-        return match_sets(normal_rows(answer, empty_row=False), normal_rows(reference, empty_row=False))
-    return match_graphs(answer, reference)

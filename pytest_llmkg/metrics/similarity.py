@@ -12,16 +12,21 @@ __all__ = ["diff_ratio", "edit_ratio", "similarity_gain", "unified_diff"]
 # could not exceed 2/21, and one hostile answer could stop a whole run.
 _LONGEST_MULTIPLE = 20
 _ALWAYS_COMPARED = 20_000
+# Its "autojunk" rule, which keeps it from the worst, begins at this length of the reference; below, less is compared.
+_AUTOJUNK = 200
+_SHORT_COMPARED = 4_000
 
 
 def diff_ratio(answer: str, reference: str) -> float:
     """Ratcliff-Obershelp ratio of the stripped texts, from 0 to 1, as ``difflib.SequenceMatcher`` computes it.
 
     Not symmetric, and with difflib's ``autojunk`` rule on: both are part of the published score (LLM-KG-Bench 3,
-    RdfSyntaxFixList). An answer that is longer than 20,000 characters and 20 times the reference counts as 0.
+    RdfSyntaxFixList). An answer that is longer than 20 times the reference and than 20,000 characters (4,000 for
+    a reference below 200 characters) counts as 0.
     """
     answer, reference = answer.strip(), reference.strip()
-    if len(answer) > max(_ALWAYS_COMPARED, _LONGEST_MULTIPLE * len(reference)):
+    always = _ALWAYS_COMPARED if len(reference) >= _AUTOJUNK else _SHORT_COMPARED
+    if len(answer) > max(always, _LONGEST_MULTIPLE * len(reference)):
         return 0.0
     return difflib.SequenceMatcher(None, answer, reference).ratio()
 

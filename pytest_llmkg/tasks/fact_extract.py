@@ -12,7 +12,8 @@ from pytest_llmkg.contracts import GraphText, KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import fenced_blocks
 from pytest_llmkg.metrics.construction import FactProperties, fact_matches
-from pytest_llmkg.metrics.normal_form import likeness, match_with_blank_nodes, normal_rows, normal_text
+from pytest_llmkg.metrics.graph_match import match_graphs
+from pytest_llmkg.metrics.normal_form import likeness, normal_rows, normal_text
 from pytest_llmkg.metrics.sets import SetMatch, match_sets
 from pytest_llmkg.records import Answer, Case, Evaluation, Number, Outcome, Prompt, ScoreSet, TaskInfo
 from pytest_llmkg.signature import build_signature
@@ -117,7 +118,7 @@ def _scores(
     """All scores by published name, by one of both sets of rules."""
     rows, optimal = (normal_rows(lines, empty_row=not corrected) for lines in (triples, wanted))
     empty_precision = 0.0 if corrected else 1.0
-    norm = match_with_blank_nodes(triples, wanted) if corrected else match_sets(rows, optimal, empty_precision=1.0)
+    norm = match_graphs(triples, wanted) if corrected else match_sets(rows, optimal, empty_precision=1.0)
     values: dict[str, Number] = {}
     if case.data.get("format", "turtle") == "turtle":
         values["diffRatioRaw"] = likeness(text.strip(), case.text("reference").strip())
@@ -140,7 +141,7 @@ def _notes(triples: tuple[str, ...], inner: tuple[str, ...], wanted: tuple[str, 
     plain = match_sets(rows, optimal).f1
     causes = {
         "fences": normal_rows(triples) != normal_rows(inner),
-        "blank nodes": match_with_blank_nodes(inner, wanted).f1 != plain,
+        "blank nodes": match_graphs(inner, wanted).f1 != plain,
         "empty row": plain < 1,
     }
     return tuple(name for name, applies in causes.items() if applies)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.contracts import GraphText, KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import fenced_blocks
-from pytest_llmkg.metrics.normal_form import likeness, match_with_blank_nodes, normal_rows, normal_text
+from pytest_llmkg.metrics.graph_match import match_graphs
+from pytest_llmkg.metrics.normal_form import likeness, normal_rows, normal_text
 from pytest_llmkg.metrics.sets import match_sets
 from pytest_llmkg.metrics.similarity import similarity_gain, unified_diff
 from pytest_llmkg.metrics.turtle_block import TurtleBlock, find_block, only_block
@@ -117,7 +118,7 @@ def _corrected(
     triples = kg.parse_tolerantly(GraphText(document, "turtle")).triples
     rows, optimal = (normal_rows(lines, empty_row=False) for lines in (triples, wanted))
     broken, reference = case.text("broken").strip(), case.text("reference").strip()
-    raw, match = likeness(document, reference), match_with_blank_nodes(triples, wanted)
+    raw, match = likeness(document, reference), match_graphs(triples, wanted)
     before, _, after = text.partition(blocks[0].text) if blocks else ("", "", "")
     values: dict[str, Number] = {
         "onlyTurtle@2": only_block(TurtleBlock(before, document, after)) if document else 0.0,

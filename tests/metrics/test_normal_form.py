@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from pytest_llmkg.metrics.normal_form import (
     NtTriple,
     likeness,
-    match_with_blank_nodes,
     normal_rows,
     normal_text,
     nt_triples,
 )
-from pytest_llmkg.metrics.sets import SetMatch
 
 NAME, OTHER = '_:b0 <urn:name> "a b" .', '_:x1 <urn:name> "a b" .'
 LINK = "<urn:s> <urn:p> _:b0 ."
@@ -61,37 +59,6 @@ def test_texts_out_of_all_proportion_are_not_compared() -> None:
     assert likeness("a" * 20_001, "a" * 1000) == 0.0
     assert likeness("a" * 1000, "a" * 20_001) == 0.0
     assert likeness("ab" * 50, "ab" * 500) == pytest.approx(2 * 100 / 1100)
-
-
-def test_blank_nodes_are_matched() -> None:
-    right = ["_:a <urn:name> <urn:anna> .", "_:a <urn:at> <urn:oslo> .", "_:b <urn:name> <urn:emil> ."]
-    assert match_with_blank_nodes([line.replace("_:a", "_:zz") for line in right], right) == SetMatch(1.0, 1.0, 1.0)
-    # The town is told of the other one: two of three at most, though the rows are the same.
-    swapped = [right[0], right[1].replace("_:a", "_:b"), right[2]]
-    assert normal_rows(swapped) == normal_rows(right)
-    assert match_with_blank_nodes(swapped, right).f1 == pytest.approx(2 / 3)
-
-
-def test_an_empty_answer_has_no_precision() -> None:
-    assert match_with_blank_nodes([], [NAME]) == SetMatch(0.0, 0.0, 0.0)
-
-
-def test_a_flood_of_blank_nodes_is_compared_as_rows() -> None:
-    flood = [f'_:b{n} <urn:name> "{n}" .' for n in range(3000)]
-    match = match_with_blank_nodes(flood, flood[:3])
-    assert (match.precision, match.recall) == (3 / 3000, 1.0)
-    assert match.f1 == pytest.approx(2 * 0.001 / 1.001)
-
-
-lines = st.lists(st.sampled_from([NAME, OTHER, LINK, "<urn:s> <urn:p> <urn:o> .", '<urn:s> <urn:p> "_:b7" .']))
-
-
-@given(lines, lines)
-def test_matches_stay_in_range_and_the_reference_gets_1(answer: list[str], reference: list[str]) -> None:
-    match = match_with_blank_nodes(answer, reference)
-    assert 0 <= match.precision <= 1
-    assert 0 <= match.recall <= 1
-    assert match_with_blank_nodes(reference, reference).f1 == 1.0
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

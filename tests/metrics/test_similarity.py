@@ -47,9 +47,12 @@ def test_the_published_junk_rule_is_on() -> None:
 
 
 def test_far_too_long_answers_are_not_compared() -> None:
-    # Two characters in common; 20,000 characters are still compared, 20,001 are not.
-    assert diff_ratio("b" + "a" * 19_998 + "b", "b") == pytest.approx(2 / 20_001)
-    assert diff_ratio("b" + "a" * 19_999 + "b", "b") == 0.0
+    # Two characters in common; 4,000 characters are still compared with a short reference, 4,001 are not.
+    assert diff_ratio("b" + "a" * 3_998 + "b", "b") == pytest.approx(2 / 4_001)
+    assert diff_ratio("b" + "a" * 3_999 + "b", "b") == 0.0
+    # With a reference of 200 characters and more, 20,000 are compared: "x" once in 20,200 characters of both.
+    assert diff_ratio("x" + "a" * 19_999, "x" + "b" * 199) == pytest.approx(2 / 20_200)
+    assert diff_ratio("x" + "a" * 20_000, "x" + "b" * 199) == 0.0
     # White space at the ends does not count as length.
     assert diff_ratio("b" + " " * 30_000, "b") == 1.0
 

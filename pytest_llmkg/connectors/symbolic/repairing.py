@@ -1,4 +1,4 @@
-"""Repair of a document's syntax by guided re-parsing.
+"""Repair of a document's or a query's syntax by guided re-parsing.
 
 From the first fault, small edits around it are tried; those that move the first fault furthest are kept and searched
 on, until texts without a fault are found. Those are put in order of plausibility (small edits, sound layout), and the
@@ -16,11 +16,15 @@ from pytest_llmkg.connectors.symbolic.edits import Edit, distinct, layout_breaks
 from pytest_llmkg.connectors.symbolic.grammar import Fault, first_fault, mixed_roles
 from pytest_llmkg.connectors.symbolic.json_edits import first_json_fault, json_edits
 from pytest_llmkg.connectors.symbolic.line_edits import line_edits
+from pytest_llmkg.connectors.symbolic.sparql_edits import odd_variables, query_key, sparql_edits
+from pytest_llmkg.connectors.symbolic.sparql_grammar import first_query_fault
 from pytest_llmkg.connectors.symbolic.turtle_edits import turtle_edits
 from pytest_llmkg.contracts import GraphText, KgEngine
 from pytest_llmkg.extraction import fenced_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_llmkg.connectors.symbolic.reading import Request
 
 __all__ = ["answer_repair"]
@@ -32,7 +36,7 @@ _DEEPEST = 4
 _NESTED = 50
 _WIDTH = 6
 _LONGEST = 100_000
-_LINE = re.compile(r"\bline (\d+)", re.IGNORECASE)
+_LINE = re.compile(r"\bline[ :](\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,16 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """How to find faults in a serialization format and what may mend them."""
+    """How to find faults in a language, what may mend them, and how odd a text without fault still is.
 
+    Texts with the same ``key`` say the same.
+    """
+
+    tag: str
     fault: Callable[[str], Fault | None]
     edits: Callable[[str, Fault], Iterator[Edit]]
-    json_text: bool
+    oddity: Callable[[str], float]
+    key: Callable[[str], object] = str.strip
 
 
 def _nt_edits(text: str, fault: Fault) -> Iterator[Edit]:
@@ -58,53 +67,71 @@ def _nt_edits(text: str, fault: Fault) -> Iterator[Edit]:
     yield from turtle_edits(text, fault)
 
 
+def _turtle_oddity(text: str) -> float:
+    return 2 * layout_breaks(text, json_text=False) + mixed_roles(text)
+
+
+def _query_oddity(text: str) -> float:
+    return layout_breaks(text, json_text=True) + odd_variables(text)
+
+
 _LANGUAGES = {
-    "turtle": _Language(first_fault, turtle_edits, json_text=False),
-    "nt": _Language(lambda text: first_fault(text, lines_only=True), _nt_edits, json_text=False),
-    "json-ld": _Language(first_json_fault, json_edits, json_text=True),
+    "turtle": _Language("turtle", first_fault, turtle_edits, _turtle_oddity),
+    "nt": _Language("ntriples", lambda text: first_fault(text, lines_only=True), _nt_edits, _turtle_oddity),
+    "json-ld": _Language("json", first_json_fault, json_edits, lambda text: 2 * layout_breaks(text, json_text=True)),
+    "sparql": _Language("sparql", first_query_fault, sparql_edits, _query_oddity, query_key),
 }
 
 
 def answer_repair(request: Request, engine: KgEngine) -> str | None:
-    """The repaired document, in a fenced block if it was shown in one; None without a document.
+    """The repaired document or query, in a fenced block if it was shown in one; None without a document.
 
     Where no repair is found, the furthest attempt. A hint after an earlier answer brings the next likeliest repair,
     whatever the hint says.
     """
-    graph = request.graph
-    language = _LANGUAGES.get(graph.format) if graph else None
-    if graph is None or language is None or len(graph.text) > _LONGEST or nesting(graph.text) > _NESTED:
+    shown = request.graph or (GraphText(request.query, "sparql") if request.query else None)
+    language = _LANGUAGES.get(shown.format) if shown else None
+    if shown is None or language is None or len(shown.text) > _LONGEST or nesting(shown.text) > _NESTED:
         return None
-    given = {block.content for answer in request.given for block in fenced_blocks(answer)[:1]}
-    given |= {answer.strip() for answer in request.given}
-    fault = language.fault(graph.text) or _reported(graph, engine)
-    best = graph.text
-    if fault is not None:
-        verdicts = 0
-        for draft in _search(_Draft(graph.text, 0, fault), language):
-            text = draft.text.strip()
-            if draft.fault is not None:
-                best = text if best == graph.text and text not in given else best
-                continue
-            if text in given or verdicts >= _VERDICTS:
-                continue
+    best = _best_repair(shown, language, request.given, engine)
+    return f"```{language.tag}\n{best}\n```" if request.fenced else best
+
+
+def _best_repair(shown: GraphText, language: _Language, answers: Sequence[str], engine: KgEngine) -> str:
+    """The likeliest text without a fault that was not given, else the furthest attempt."""
+    given = {language.key(block.content) for answer in answers for block in fenced_blocks(answer)[:1]}
+    given |= {language.key(answer) for answer in answers}
+    fault = language.fault(shown.text) or _reported(shown, engine)
+    best, verdicts = shown.text, 0
+    if fault is None:
+        return best
+    for draft in _search(_Draft(shown.text, 0, fault), language):
+        text = draft.text.strip()
+        if language.key(text) in given:
+            continue
+        if draft.fault is not None:
+            best = text if best == shown.text else best
+        elif verdicts < _VERDICTS:
             verdicts += 1
-            if engine.check_rdf(GraphText(text, graph.format)).error is None:
-                best = text
-                break
-    return f"```{_TAGS[graph.format]}\n{best}\n```" if request.fenced else best
+            if _error(GraphText(text, shown.format), engine) is None:
+                return text
+    return best
 
 
-_TAGS = {"turtle": "turtle", "nt": "ntriples", "json-ld": "json"}
+def _error(document: GraphText, engine: KgEngine) -> str | None:
+    """What the graph library says against ``document``, None if nothing."""
+    if document.format == "sparql":
+        return engine.check_query(document.text).error
+    return engine.check_rdf(document).error
 
 
-def _reported(graph: GraphText, engine: KgEngine) -> Fault | None:
+def _reported(document: GraphText, engine: KgEngine) -> Fault | None:
     """The place that the graph library's message names, for a fault that the grammar does not know."""
-    error = engine.check_rdf(graph).error
+    error = _error(document, engine)
     if error is None:
         return None
     named = _LINE.search(error)
-    starts = [0, *(m.end() for m in re.finditer(r"\n", graph.text))]
+    starts = [0, *(m.end() for m in re.finditer(r"\n", document.text))]
     return Fault(starts[min(int(named[1]), len(starts)) - 1] if named and len(named[1]) < 8 else 0)
 
 
@@ -146,5 +173,4 @@ def _left(draft: _Draft, root: _Draft) -> int:
 
 def _rank(draft: _Draft, language: _Language) -> float:
     """The price of a draft; equal ones stay in the order in which they were made."""
-    breaks = layout_breaks(draft.text, json_text=language.json_text)
-    return draft.cost + 2 * breaks + (0 if language.json_text else mixed_roles(draft.text))
+    return draft.cost + language.oddity(draft.text)

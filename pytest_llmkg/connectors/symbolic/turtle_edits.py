@@ -13,7 +13,7 @@ from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["turtle_edits"]
+__all__ = ["iri_edits", "literal_edits", "turtle_edits"]
 
 _BACK, _AHEAD = 9, 2
 _LONGEST_LINE = 2000
@@ -114,8 +114,8 @@ def _line_edits(text: str, at: int) -> Iterator[Edit]:
         line = text[start:end]
         if len(line) > _LONGEST_LINE:
             continue
-        yield from _literal_edits(text, start, line)
-        yield from _iri_edits(text, start, line)
+        yield from literal_edits(text, start, line)
+        yield from iri_edits(text, start, line)
         if re.match(r"\s*(?://|--|%|;|/\*|!)", line):
             lead = re.match(r"\s*(?://|--|%|;+|/\*|!)", line)
             yield Edit(start, start + (lead.end() if lead else 0), "#", 1)
@@ -123,7 +123,8 @@ def _line_edits(text: str, at: int) -> Iterator[Edit]:
         yield Edit(start, min(len(text), end + 1), "", 4 + 0.05 * len(line))
 
 
-def _literal_edits(text: str, start: int, line: str) -> Iterator[Edit]:
+def literal_edits(text: str, start: int, line: str) -> Iterator[Edit]:
+    """Edits of quotes and escapes in ``line``, which begins at ``start`` of ``text``."""
     for match in re.finditer(r"""\\(?![tbnrf"'\\uU])|\\[uU](?![0-9A-Fa-f]{4})""", line):
         place = start + match.start()
         yield Edit(place, place, "\\", 0.5)
@@ -158,7 +159,8 @@ def _long_string_edits(text: str, start: int, quotes: list[int]) -> Iterator[Edi
     yield Edit(opening, closing + 1, '"' + re.sub(r"\s*\n\s*", " ", inner) + '"', 1.4)
 
 
-def _iri_edits(text: str, start: int, line: str) -> Iterator[Edit]:
+def iri_edits(text: str, start: int, line: str) -> Iterator[Edit]:
+    """Edits of IRIs and of literals' tags in ``line``, which begins at ``start`` of ``text``."""
     for match in re.finditer(r"(?<![<\w\"])(\w+://[^\s<>\"]*?)(?=[;,.\]]*(?:\s|$))", line):
         yield Edit(start + match.start(), start + match.end(), f"<{match[1]}>", 0.9)
     for match in re.finditer(r"<([^<>\"\n]*[ \t][^<>\"\n]*)>", line):

@@ -110,7 +110,7 @@ def _decode(hint: Any, data: object, place: str) -> Any:
 
 
 @functools.cache
-def _type_hints(record: type) -> dict[str, Any]:
+def _type_hints(record: Any) -> dict[str, Any]:
     return typing.get_type_hints(record)
 
 

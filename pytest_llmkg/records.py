@@ -225,6 +225,8 @@ class TaskInfo:
         headline: the score that stands for a dialogue, e.g. ``max_combined``; by published name.
         max_turns: the most answers that one dialogue asks for.
         aggregated: the turn scores that ``mean``, ``max`` and ``meanExt`` are formed of; empty for one-turn tasks.
+        bloom, knowledge, complexity, aspects: cognitive processes, knowledge dimensions, relational complexity and
+            SPARQL aspects, as the article on LLM-KG-Bench 3 characterises the task (sections 3.4 to 3.6).
     """
 
     name: str
@@ -234,6 +236,10 @@ class TaskInfo:
     headline: str
     max_turns: int = 1
     aggregated: tuple[str, ...] = ()
+    bloom: tuple[str, ...] = ()
+    knowledge: tuple[str, ...] = ()
+    complexity: str | None = None
+    aspects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,16 +247,14 @@ class ModelSpec:
     """How to reach a model, with which settings; never holds a key.
 
     Attributes:
-        id: name in ``--models``, in ids and in reports.
-        model: what the connector gets after its scheme, e.g. a litellm id or a file.
+        id, model: name in ``--models``; what the connector gets after its scheme, e.g. a litellm id or a file.
         connector: scheme of the connector, e.g. ``litellm``.
         api_base: address of the endpoint, None for the provider's own.
         temperature, max_tokens, top_p, seed: sampling, None for the endpoint's default.
         extra: further parameters, passed on as they are.
         max_concurrency, rpm: dialogues at once and requests a minute that the endpoint takes.
         price_in, price_out: US dollars per million tokens, None when unknown.
-        context: context size in tokens.
-        family, parameters: as published, e.g. ``Qwen`` and ``7B``.
+        context, family, parameters: tokens, e.g. ``Qwen``, and e.g. ``7B``, as published.
     """
 
     id: str
@@ -277,13 +281,11 @@ class RunHeader:
 
     Attributes:
         schema: number of the run file's layout.
-        run: name of the run.
-        started: UTC, ISO 8601.
+        run, started: name of the run and its start (UTC, ISO 8601).
         versions: program, Python and engine versions by name.
         models: the models under test, in the order of ``--models``.
         tasks: the tasks that the run could hold.
-        seed: seed of generated cases.
-        iterations: how often each case was asked.
+        seed, iterations: seed of generated cases, and how often each case was asked.
         settings: further options that change what is measured, e.g. the turn limit.
     """
 

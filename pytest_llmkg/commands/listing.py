@@ -53,12 +53,8 @@ def _tasks(options: argparse.Namespace) -> int:
             {
                 "label": label,
                 "task": task.info.name,
-                "version": task.info.version,
-                "family": task.info.family,
-                "headline": task.info.headline,
-                "max_turns": task.info.max_turns,
+                **{name: value for name, value in _plain(task.info).items() if name != "name"},
                 "cases": sum(case.label == label for case in cases),
-                "summary": task.info.summary,
             }
             for label in labels
         )
@@ -69,8 +65,7 @@ def _tasks(options: argparse.Namespace) -> int:
 def _models(options: argparse.Namespace) -> int:
     rows: list[dict[str, Json]] = []
     for alias, spec in load_model_table(model_table_paths(Path.cwd())).items():
-        plain = to_plain(spec)
-        rows.append({"alias": alias, **(plain if isinstance(plain, dict) else {})})
+        rows.append({"alias": alias, **_plain(spec)})
     if not options.json:
         rows.extend(
             {"alias": factory.scheme, "connector": factory.scheme, "model": factory.summary} for factory in discover()
@@ -80,10 +75,14 @@ def _models(options: argparse.Namespace) -> int:
 
 
 def _list_cases(options: argparse.Namespace) -> int:
-    plain = [to_plain(case) for case in _cases(options)]
-    rows = [case for case in plain if isinstance(case, dict)]
+    rows = [_plain(case) for case in _cases(options)]
     _show(rows, ("label", "id", "task"), as_json=options.json)
     return 0
+
+
+def _plain(record: object) -> dict[str, Json]:
+    plain = to_plain(record)
+    return plain if isinstance(plain, dict) else {}
 
 
 def _show(rows: Sequence[dict[str, Json]], columns: Sequence[str], *, as_json: bool) -> None:

@@ -29,6 +29,9 @@ INFO = TaskInfo(
     family="KG construction",
     summary="Turns the asked facts of a product's data sheet into an RDF graph with given names.",
     headline="norm_f-measure",
+    bloom=("Understand", "Create"),
+    knowledge=("Conceptual", "Procedural"),
+    complexity="Medium",
 )
 
 _PROMPT = """\

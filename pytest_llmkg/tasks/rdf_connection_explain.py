@@ -25,6 +25,9 @@ INFO = TaskInfo(
     family="RDF",
     summary="Lists the nodes on the shortest connection between two nodes of a graph.",
     headline="listTrimF1",
+    bloom=("Understand", "Analyze"),
+    knowledge=("Conceptual",),
+    complexity="Medium",
 )
 
 _PROMPT = """\

@@ -27,6 +27,9 @@ INFO = TaskInfo(
     family="RDF",
     summary="Finds the person whom most others know in a generated graph.",
     headline="f1",
+    bloom=("Apply",),
+    knowledge=("Procedural",),
+    complexity="Low",
 )
 
 _PROMPT = """\

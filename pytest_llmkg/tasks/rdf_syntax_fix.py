@@ -51,6 +51,9 @@ INFO = TaskInfo(
         "contentRecall",
         "contentF1",
     ),
+    bloom=("Understand", "Apply"),
+    knowledge=("Factual", "Procedural"),
+    complexity="Low",
 )
 
 _PROMPT = """\

@@ -18,6 +18,10 @@ INFO = TaskInfo(
     family="SPARQL",
     summary="Works out the result of a SPARQL query on a small graph by reading both.",
     headline="combinedF1",
+    bloom=("Understand", "Apply"),
+    knowledge=("Conceptual", "Procedural"),
+    complexity="Low",
+    aspects=("syntax read", "semantic read"),
 )
 
 _PROMPT = """\

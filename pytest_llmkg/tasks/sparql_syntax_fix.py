@@ -21,6 +21,10 @@ INFO = TaskInfo(
     headline="max_combined",
     max_turns=3,
     aggregated=AGGREGATED,
+    bloom=("Understand", "Apply"),
+    knowledge=("Factual", "Procedural"),
+    complexity="Low",
+    aspects=("syntax read", "syntax create"),
 )
 
 _PROMPT = """\

@@ -18,6 +18,9 @@ INFO = TaskInfo(
     family="SPARQL",
     summary="Answers a question on a small graph by reading it.",
     headline="combinedF1",
+    bloom=("Understand", "Apply"),
+    knowledge=("Conceptual", "Procedural"),
+    complexity="Low",
 )
 
 _PROMPT = """\

@@ -21,6 +21,10 @@ INFO = TaskInfo(
     headline="max_combined",
     max_turns=3,
     aggregated=AGGREGATED,
+    bloom=("Understand", "Create"),
+    knowledge=("Conceptual", "Procedural"),
+    complexity="Low",
+    aspects=("syntax create", "semantic create"),
 )
 
 _PROMPT = """\

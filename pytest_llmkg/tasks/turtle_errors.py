@@ -30,6 +30,9 @@ INFO = TaskInfo(
     family="RDF",
     summary="Finds and repairs the syntax errors of a Turtle document that is shown without a parser's message.",
     headline="normAnswerF1Score",
+    bloom=("Understand", "Apply"),
+    knowledge=("Factual", "Procedural"),
+    complexity="Low",
 )
 
 _PROMPT = """\

@@ -29,6 +29,9 @@ INFO = TaskInfo(
     family="KG construction",
     summary="Writes a graph with an asked number of persons and of links between them.",
     headline="persons_accuracy@2",
+    bloom=("Understand", "Create"),
+    knowledge=("Conceptual", "Procedural"),
+    complexity="Medium",
 )
 
 _FEWEST = 2

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BROKEN_RDFS", "BROKEN_XSD", "DEFAULT_PREFIXES", "WIKIDATA_PREFIXES", "declared_prefixes"]
+__all__ = [
+    "BROKEN_RDFS",
+    "BROKEN_XSD",
+    "DEFAULT_PREFIXES",
+    "WIKIDATA_PREFIXES",
+    "context_prefixes",
+    "declared_prefixes",
+]
 
 DEFAULT_PREFIXES: Mapping[str, str] = {
     "brick": "https://brickschema.org/schema/Brick#",
@@ -66,6 +76,21 @@ WIKIDATA_PREFIXES: Mapping[str, str] = {
 _DECLARATION = re.compile(r"^\s*@?prefix\s+([\w.-]*):\s*<([^>]*)>", re.IGNORECASE | re.MULTILINE)
 
 
-def declared_prefixes(text: str) -> dict[str, str]:
+@functools.lru_cache(maxsize=64)
+def declared_prefixes(text: str) -> Mapping[str, str]:
     """The prefixes that a Turtle text declares, also one that is cut off or stands inside other text."""
-    return {match[1]: match[2] for match in _DECLARATION.finditer(text)}
+    return MappingProxyType({match[1]: match[2] for match in _DECLARATION.finditer(text)})
+
+
+@functools.lru_cache(maxsize=64)
+def context_prefixes(text: str) -> Mapping[str, str]:
+    """The prefixes that a JSON-LD text declares; none if it is no such text."""
+    try:
+        shown = json.loads(text)
+    except (ValueError, RecursionError):
+        return MappingProxyType({})
+    context = shown.get("@context") if isinstance(shown, dict) else None
+    entries = context.items() if isinstance(context, dict) else ()
+    return MappingProxyType(
+        {name: namespace for name, namespace in entries if isinstance(namespace, str) and name[:1] != "@"}
+    )

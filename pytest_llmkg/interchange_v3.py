@@ -6,7 +6,6 @@ graph's declaration. A graph that the record does not hold comes from the caller
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pytest_llmkg.interchange_prefixes import (
     BROKEN_XSD,
     DEFAULT_PREFIXES,
     WIKIDATA_PREFIXES,
+    context_prefixes,
     declared_prefixes,
 )
 from pytest_llmkg.plain import Json
@@ -135,23 +135,15 @@ def _answer_lines(source: Source) -> Fields:
     return {
         "format": source.text("graphFormat"),
         "graph": graph,
-        "prefixes": {**declared_prefixes(graph), **_context(source.prompt), "": _base_of(graph)},
+        "prefixes": {
+            **declared_prefixes(graph),
+            **context_prefixes(source.prompt.partition("\n\nGraph:\n")[2]),
+            "": _base_of(graph),
+        },
         "question": source.text("question"),
         "query": source.text("refSparql"),
         "result": source.texts("refResultSet"),
     }
-
-
-def _context(prompt: str) -> dict[str, str]:
-    """The prefixes that the JSON-LD at the end of a prompt declares; none if there is none."""
-    start = prompt.find("\n{")
-    try:
-        shown = json.loads(prompt[start:]) if start >= 0 else {}
-    except (ValueError, RecursionError):
-        return {}
-    context = shown.get("@context") if isinstance(shown, dict) else None
-    entries = context.items() if isinstance(context, dict) else ()
-    return {name: ns for name, ns in entries if isinstance(ns, str) and not name.startswith("@")}
 
 
 def _query(source: Source, graph: GraphText, prefixes: Mapping[str, str], shown: str) -> Fields:

@@ -62,6 +62,27 @@ class RecordedRun:
     case: Case | None
 
 
+class _Scorer:
+    """Scores answers by the tasks; equal answers to equal cases once."""
+
+    def __init__(self, tasks: Registry[Task], kg: Sandbox, plan: Plan) -> None:
+        self.tasks = tasks
+        self.kg = kg
+        self.plan = plan
+        self._seen: dict[tuple[str, str, tuple[str, ...]], list[tuple[Case, Transcript]]] = {}
+
+    def score(self, case: Case, answers: tuple[str, ...], engine: EngineName) -> Transcript:
+        """The dialogue of ``answers`` on ``case`` with ``engine`` for queries."""
+        known = self._seen.setdefault((engine, case.id, answers), [])
+        for before, transcript in known:
+            if before == case:
+                return transcript
+        turns = rescore_answers(self.tasks.get(case.task), case, answers, self.kg.using(engine))
+        transcript = Transcript(case.id, case.label, case.task, "recorded", 1, turns, "", 0.0)
+        known.append((case, transcript))
+        return transcript
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """One dialogue to score: a record of a result file or a dialogue of a run file, and where it stands."""
@@ -110,30 +131,30 @@ def _share(items: Sequence[Work], plan: Plan, progress: Progress | None = None) 
     tasks, done = discover_tasks(), []
     own = all(isinstance(work.item, RecordedRun) for work in items)
     with Sandbox(DEFAULT_LIMITS if own else RESCORING_LIMITS) as kg:
+        scorer = _Scorer(tasks, kg, plan)
         for work in items:
             if isinstance(work.item, RecordedRun):
-                done.append(_rescored_run(work.item, work.place, tasks, kg, plan))
+                done.append(_rescored_run(work.item, work.place, scorer))
             else:
-                done.append(_rescored_record(work.item, work.place, tasks, kg, plan))
+                done.append(_rescored_record(work.item, work.place, scorer))
             if progress is not None:
                 progress(1)
     return done
 
 
-def _rescored_record(
-    record: Mapping[str, Json], place: str, tasks: Registry[Task], kg: Sandbox, plan: Plan
-) -> Rescored:
+def _rescored_record(record: Mapping[str, Json], place: str, scorer: _Scorer) -> Rescored:
+    plan = scorer.plan
     dialogue = recorded_dialogue(record, Reading(plan.graphs, plan.keep_timeouts))
     place = f"{place} ({dialogue.label})"
     case = dialogue.case
     if case is None:
         return Rescored(record, Comparison(dialogue.label, place, skipped=dialogue.skipped or "unknown"))
-    if case.task not in tasks:
+    if case.task not in scorer.tasks:
         return Rescored(record, Comparison(dialogue.label, place, skipped=f"task {case.task!r} is not known"))
     if plan.parse_again:
         dialogue = dataclasses.replace(dialogue, case=_without(case, RECORDED_TRIPLES))
     try:
-        return _scored_record(record, dialogue, place, tasks.get(case.task), (kg, plan))
+        return _scored_record(record, dialogue, place, scorer)
     except EngineError:
         raise
     except (LlmkgError, *_UNFIT) as error:
@@ -141,15 +162,15 @@ def _rescored_record(
         return Rescored(record, Comparison(dialogue.label, place, skipped=reason[:300]))
 
 
-def _scored_record(
-    record: Mapping[str, Json], dialogue: RecordedDialogue, place: str, task: Task, how: tuple[Sandbox, Plan]
-) -> Rescored:
-    (kg, plan), case = how, dialogue.case
+def _scored_record(record: Mapping[str, Json], dialogue: RecordedDialogue, place: str, scorer: _Scorer) -> Rescored:
+    plan, case = scorer.plan, dialogue.case
     if case is None:
         raise UserError(f"{place}: nothing to score")
+    task = scorer.tasks.get(case.task)
     exact: EngineName = "pyoxigraph" if dialogue.own else "exact"
     engine = exact if plan.engine == "pyoxigraph" else plan.engine
-    transcript = _transcript(case, rescore_answers(task, case, dialogue.answers, kg.using(engine)))
+    # Without repaired prefixes no query runs a second time; what they change is worked out below.
+    transcript = scorer.score(_without(case, "correctedPrefixes"), dialogue.answers, engine)
     scores, info = layout(transcript, task.info)
     recorded = _table(record, "scores")
     kept = {name: recorded[name] for name in dialogue.not_computed if name in recorded}
@@ -159,32 +180,28 @@ def _scored_record(
         if before:  # some records hold answers that were never scored
             equal, different = differences(before, after)
             values[kind] = equal, tuple(different)
-    changes = _changes(transcript, dialogue, task, how) if plan.corrected else ()
+    changes = _changes(transcript, dialogue, scorer) if plan.corrected else ()
     comparison = Comparison(dialogue.label, place, _model(record), None, values, tuple(kept), _taken(case), changes)
     # In the record's order of names, with the values that cannot be computed as they were.
     ordered = {name: {**scores, **kept}[name] for name in recorded if name in scores or name in kept}
     return Rescored(with_scores(record, {**ordered, **scores}, info), comparison)
 
 
-def _changes(
-    transcript: Transcript, dialogue: RecordedDialogue, task: Task, how: tuple[Sandbox, Plan]
-) -> tuple[Change, ...]:
+def _changes(published: Transcript, dialogue: RecordedDialogue, scorer: _Scorer) -> tuple[Change, ...]:
     """Corrected scores come from the engine that follows the standard, and from running what timed out then."""
-    (kg, plan), case = how, dialogue.case
-    if case is None or "correctedPrefixes" not in case.data:
-        return changes_of(transcript, transcript, task.info)
-    again = _without(case, "recordedResults")
-    turns = rescore_answers(task, again, dialogue.answers, kg.using(plan.engine))
-    return changes_of(transcript, _transcript(again, turns), task.info)
+    task, case, corrected = scorer.tasks.get(published.task), dialogue.case, published
+    if case is not None and "correctedPrefixes" in case.data:
+        corrected = scorer.score(_without(case, "recordedResults"), dialogue.answers, scorer.plan.engine)
+    return changes_of(published, corrected, task.info)
 
 
-def _rescored_run(run: RecordedRun, place: str, tasks: Registry[Task], kg: Sandbox, plan: Plan) -> Rescored:
+def _rescored_run(run: RecordedRun, place: str, scorer: _Scorer) -> Rescored:
     before, label = run.transcript, run.transcript.label
-    if run.case is None or before.task not in tasks:
+    if run.case is None or before.task not in scorer.tasks:
         return Rescored(before, Comparison(label, place, before.model, "its case or its task is not known"))
-    task = tasks.get(before.task)
+    task, plan = scorer.tasks.get(before.task), scorer.plan
     try:
-        after = rescore_transcript(task, run.case, before, kg.using(plan.engine))
+        after = rescore_transcript(task, run.case, before, scorer.kg.using(plan.engine))
     except EngineError:
         raise
     except (LlmkgError, *_UNFIT) as error:
@@ -241,10 +258,6 @@ def _taken(case: Case) -> tuple[str, ...]:
         *(["results"] if len(timed_out) < len(kept) else []),
         *(["triples"] if RECORDED_TRIPLES in case.data else []),
     )
-
-
-def _transcript(case: Case, turns: tuple[Turn, ...]) -> Transcript:
-    return Transcript(case.id, case.label, case.task, "recorded", 1, turns, "", 0.0)
 
 
 def _without(case: Case, name: str) -> Case:

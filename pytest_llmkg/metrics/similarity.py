@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 
 from rapidfuzz.distance import Indel
 
@@ -17,6 +18,8 @@ _AUTOJUNK = 200
 _SHORT_COMPARED = 4_000
 
 
+# The same texts come back: the question and the reference of a case with every answer, equal answers of many models.
+@functools.lru_cache(maxsize=2048)
 def diff_ratio(answer: str, reference: str) -> float:
     """Ratcliff-Obershelp ratio of the stripped texts, from 0 to 1, as ``difflib.SequenceMatcher`` computes it.
 

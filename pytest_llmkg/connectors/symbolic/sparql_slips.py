@@ -20,6 +20,7 @@ _DATE = re.compile(r"(?<![\"'\w-])(\d{4}-\d\d-\d\d(T[\d:.]+Z?)?)(?![\"'\w-])(\^\
 _PATH_MARK = re.compile(r"(?<=[\w)]) ?(?:->|=>|>|\\|»|::|\.(?=\w)) ?(?=[\w^(<]*:)")
 _SIGN_AHEAD = re.compile(r"(?<![\w:)])([+*?]) ?([\w.-]*:[\w-]*\w|<[^<>\s]*>)")
 _ASSIGNED = re.compile(r"\bBIND ?\(? ?([?$]\w+) ?:?= ?", re.IGNORECASE)
+_FAR = 40
 _BRACES = {"{": 1, "}": -1}
 
 
@@ -38,7 +39,7 @@ def slip_edits(text: str, tokens: Sequence[Token], index: int) -> Iterator[Edit]
     yield from _brace_at_line_end(text)
     for match in _ASSIGNED.finditer(text):
         yield from _assignment(text, match)
-    for j in range(max(0, index - 12), min(len(tokens), index + 3)):
+    for j in range(max(0, index - _FAR), min(len(tokens), index + 3)):
         if tokens[j].kind == "UNION":
             yield from _union(text, tokens, j)
         if tokens[j].kind == "SELECT" and j:

@@ -17,9 +17,20 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.connectors.symbolic.facts import Triple
 
-__all__ = ["TYPE", "Lexicon", "Mention", "build_lexicon", "find_mentions", "read_table", "schema_terms"]
+__all__ = [
+    "SUBCLASS",
+    "TYPE",
+    "Lexicon",
+    "Mention",
+    "build_lexicon",
+    "find_mentions",
+    "read_table",
+    "schema_terms",
+    "superclasses",
+]
 
 TYPE = f"{WELL_KNOWN['rdf']}type"
+SUBCLASS = f"{WELL_KNOWN['rdfs']}subClassOf"
 _LABEL_WORDS = frozenset({("label",), ("name",), ("nam",), ("title",), ("titl",), ("pref", "label")})
 
 
@@ -169,3 +180,22 @@ def _longest(mentions: Iterable[Mention]) -> list[Mention]:
         if not any(mention.start < k.end and k.start < mention.end for k in kept):
             kept.append(mention)
     return sorted(kept, key=lambda m: m.start)
+
+
+def superclasses(facts: Sequence[Triple]) -> dict[str, tuple[str, ...]]:
+    """All classes above each class that has some."""
+    direct: dict[str, list[str]] = {}
+    for s, p, o in facts:
+        if p.value == SUBCLASS and s != o:
+            direct.setdefault(s.value, []).append(o.value)
+    above: dict[str, tuple[str, ...]] = {}
+    for iri, nearest in direct.items():
+        found: dict[str, None] = {}
+        todo = list(nearest)
+        while todo:
+            following = todo.pop()
+            if following not in found:
+                found[following] = None
+                todo += direct.get(following, [])
+        above[iri] = tuple(found)
+    return above

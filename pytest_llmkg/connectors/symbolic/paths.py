@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.connectors.symbolic.facts import Triple
     from pytest_llmkg.connectors.symbolic.lexicon import Lexicon
 
-__all__ = ["Goal", "Path", "Step", "Web", "build_web", "path_score", "paths_from", "show_path"]
+__all__ = ["Goal", "Path", "Step", "Web", "build_web", "path_score", "paths_from", "show_path", "turned"]
 
 _MOST_PATHS = 150
 
@@ -110,3 +110,8 @@ def path_score(path: Path, asked: Mapping[str, int], lexicon: Lexicon) -> float:
 def show_path(path: Path, prefixes: Mapping[str, str]) -> str:
     """``path`` as a SPARQL 1.1 property path."""
     return "/".join(("^" if s.inverse else "") + shorten(s.predicate, prefixes) for s in path)
+
+
+def turned(path: Path) -> Path:
+    """``path`` walked from its end to its start."""
+    return tuple(Step(step.predicate, not step.inverse) for step in reversed(path))

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.connectors.symbolic.lexicon import TYPE, schema_terms
-from pytest_llmkg.connectors.symbolic.paths import Goal, Step, build_web, path_score, paths_from, show_path
+from pytest_llmkg.connectors.symbolic.lexicon import SUBCLASS, TYPE, schema_terms, superclasses
+from pytest_llmkg.connectors.symbolic.paths import Goal, Step, build_web, path_score, paths_from, show_path, turned
 from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN, shorten
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Planner", "show_plan", "show_term"]
 
-_SUBCLASS = f"{WELL_KNOWN['rdfs']}subClassOf"
 _TOP = 3
 _UNUSED = 1.0
 _XSD = WELL_KNOWN["xsd"]
@@ -74,7 +73,7 @@ class Planner:
         schema = schema_terms(facts)
         self._web: Web = build_web([t for t in facts if t[0].value not in schema])
         self._known: dict[tuple[tuple[Term, ...], int, Goal], list[_Ranked]] = {}
-        self._above = _superclasses(facts)
+        self._above = superclasses(facts)
         self._instances: dict[str, list[Term]] = {}
         for s, p, o in facts:
             if p.value == TYPE and s.value not in schema:
@@ -101,7 +100,10 @@ class Planner:
                 many = question.aggregate == "COUNT" and not all(Goal(datatypes=_NUMERIC).holds(e) for e in ends)
                 head = "(COUNT(DISTINCT ?value) AS ?n)" if many else "DISTINCT ?value"
                 gain = score - _UNUSED * unused + (0.5 if self._asked_first(path[-1]) else -0.5)
-                yield Plan(head, (f"{start} {self._chain(path)} ?value .",), score=gain)
+                pattern = f"{start} {self._chain(path)} ?value ."
+                if mention.term.kind == "literal":  # no triple begins with one
+                    pattern = f"?value {self._chain(turned(path))} {start} ."
+                yield Plan(head, (pattern,), score=gain)
 
     def _asked_first(self, step: Step) -> bool:
         """Whether the question names a relation before the first class: it asks for a value then, not for things."""
@@ -265,7 +267,7 @@ class Planner:
     def _is_a(self, variable: str, kind: Term) -> str:
         """A pattern for things of a class, with those of its subclasses if the graph has some."""
         below = any(kind.value in above for above in self._above.values())
-        path = f"a/{shorten(_SUBCLASS, self._prefixes)}*" if below else "a"
+        path = f"a/{shorten(SUBCLASS, self._prefixes)}*" if below else "a"
         return f"?{variable} {path} {show_term(kind, self._prefixes)} ."
 
     def _is_asked(self, step: Step) -> bool:
@@ -277,22 +279,3 @@ class Planner:
         first = path[0]
         chains = any(first in self._web.get(e, {}) for steps in self._web.values() for e in steps.get(first, ()))
         return re.sub(r"$", "+", shown) if len(path) == 1 and self._question.transitive and chains else shown
-
-
-def _superclasses(facts: Sequence[Triple]) -> dict[str, tuple[str, ...]]:
-    """All classes above each class that has some."""
-    direct: dict[str, list[str]] = {}
-    for s, p, o in facts:
-        if p.value == _SUBCLASS and s != o:
-            direct.setdefault(s.value, []).append(o.value)
-    above: dict[str, tuple[str, ...]] = {}
-    for iri, nearest in direct.items():
-        found: dict[str, None] = {}
-        todo = list(nearest)
-        while todo:
-            following = todo.pop()
-            if following not in found:
-                found[following] = None
-                todo += direct.get(following, [])
-        above[iri] = tuple(found)
-    return above

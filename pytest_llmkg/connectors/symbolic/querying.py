@@ -10,6 +10,7 @@ from pytest_llmkg.connectors.symbolic.lexicon import build_lexicon, read_table
 from pytest_llmkg.connectors.symbolic.planning import Planner, show_plan
 from pytest_llmkg.connectors.symbolic.prefixes import prefixes_of
 from pytest_llmkg.connectors.symbolic.questions import read_question
+from pytest_llmkg.connectors.symbolic.sketching import Known, is_schema, sketch_list, sketch_schema
 from pytest_llmkg.extraction import find_query
 
 if TYPE_CHECKING:
@@ -35,18 +36,30 @@ def answer_query(request: Request, engine: KgEngine) -> str | None:
 
 def find_plan(request: Request, engine: KgEngine) -> str | None:
     """The SPARQL text of that plan."""
-    if request.graph is None:
+    known = _known(request, engine)
+    if not known.facts or len(known.facts) > _MOST_FACTS:
         return None
-    facts = load_facts(request.graph, engine)
-    if not facts or len(facts) > _MOST_FACTS:
-        return None
-    prefixes = prefixes_of(request.graph, request.prose)
-    lexicon = build_lexicon(facts, read_table(request.table, prefixes))
-    planner = Planner(read_question(request.question, lexicon), facts, lexicon, prefixes)
+    lexicon = build_lexicon(known.facts, known.labels)
+    planner = Planner(read_question(request.question, lexicon), known.facts, lexicon, known.prefixes)
     given = {find_query(answer) for answer in request.given}
     texts = dict.fromkeys(show_plan(plan) for plan in planner.plans())
     left = [text for text in islice(texts, _TRIED) if text not in given]
-    return _first_that_finds(left, request.graph, prefixes, engine) or (left[0] if left else None)
+    found = (
+        _first_that_finds(left, request.graph, known.prefixes, engine) if request.graph and not known.made_up else None
+    )
+    return found or (left[0] if left else None)
+
+
+def _known(request: Request, engine: KgEngine) -> Known:
+    """What the prompt shows to plan on; made up where it shows no facts."""
+    if request.graph is None:
+        return sketch_list(request.table or "", request.prose, request.question)
+    facts = load_facts(request.graph, engine)
+    prefixes = prefixes_of(request.graph, request.prose)
+    labels = read_table(request.table, prefixes)
+    if is_schema(facts):
+        return Known(sketch_schema(facts, request.question), labels, prefixes, made_up=True)
+    return Known(facts, labels, prefixes)
 
 
 def _first_that_finds(

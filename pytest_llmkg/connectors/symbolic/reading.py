@@ -54,6 +54,7 @@ _REPAIR = re.compile(
     r"\b(?:repair|fix|correct (?:the|every|all|any)|syntax errors?|not parse|not valid|invalid|malformed)\b",
     re.IGNORECASE,
 )
+_QUERY = re.compile(r"\bSPARQL\b", re.IGNORECASE)
 _COUNT = re.compile(r"\b(?:most|(?:largest|highest|greatest|biggest) (?:number|count|amount))\b", re.IGNORECASE)
 
 
@@ -109,7 +110,7 @@ def _read_prompt(text: str) -> Request:
         graph, prose = GraphText(bare[1], "turtle"), prose[: bare.start(1)] + prose[bare.end(1) :]
     asked = _QUESTION.search(prose)
     question = asked[1].strip() if asked else ""
-    job = _job(prose, graph, query, question)
+    job = _job(prose, query, question) if graph else _job_without_graph(prose, query, table, question)
     return Request(job, graph, query, table, question, prose, fenced=bare is None)
 
 
@@ -122,12 +123,10 @@ def _prose(text: str, blocks: Sequence[FencedBlock]) -> str:
     return "\n".join([*parts, rest])
 
 
-def _job(prose: str, graph: GraphText | None, query: str | None, question: str) -> Job:
-    if graph is None:
-        return _job_without_graph(prose, query)
+def _job(prose: str, query: str | None, question: str) -> Job:
     if query is not None:
         return "evaluate"
-    if question and re.search(r"\bSPARQL\b", prose, re.IGNORECASE):
+    if question and _QUERY.search(prose):
         return "query"
     if _WALK.search(prose):
         return "walk"
@@ -138,9 +137,11 @@ def _job(prose: str, graph: GraphText | None, query: str | None, question: str) 
     return "count" if _COUNT.search(prose) else "unknown"
 
 
-def _job_without_graph(prose: str, query: str | None) -> Job:
+def _job_without_graph(prose: str, query: str | None, table: str | None, question: str) -> Job:
     if query is not None and _REPAIR.search(prose):
         return "repair"
+    if table is not None and question and _QUERY.search(prose):
+        return "query"
     return "sample" if query is None and asks_for_sample(prose) else "unknown"
 
 

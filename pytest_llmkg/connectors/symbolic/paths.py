@@ -98,11 +98,14 @@ def path_score(path: Path, asked: Mapping[str, int], lexicon: Lexicon) -> float:
     are asked counts.
     """
     score = 0.0
+    used: set[str] = set()
     for step in path:
         names = [[w for w in n if w not in FILLERS] for n in lexicon.predicates.get(step.predicate, ())]
         shares = [sum(w in asked for w in name) / len(name) for name in names if name]
         words = lexicon.predicate_words(step.predicate)
-        hit = any(w in asked for w in words)
+        # Words that an earlier step has used do not speak for one more.
+        hit = any(w in asked and w not in used for w in words)
+        used.update(words)
         score += (0.6 + 0.4 * max(shares, default=0.0)) if hit else -0.25
     return score - 0.05 * len(path)
 

@@ -100,6 +100,8 @@ class Planner:
                 many = question.aggregate == "COUNT" and not all(Goal(datatypes=_NUMERIC).holds(e) for e in ends)
                 head = "(COUNT(DISTINCT ?value) AS ?n)" if many else "DISTINCT ?value"
                 gain = score - _UNUSED * unused + (0.5 if self._asked_first(path[-1]) else -0.5)
+                if {"iri", "iris"} & {*question.words} and all(end.kind == "literal" for end in ends):
+                    gain -= _UNUSED
                 pattern = f"{start} {self._chain(path)} ?value ."
                 if mention.term.kind == "literal":  # no triple begins with one
                     pattern = f"?value {self._chain(turned(path))} {start} ."
@@ -260,7 +262,7 @@ class Planner:
                 (path, ends, path_score(path, self._question.asked, self._lexicon))
                 for path, ends in paths_from(self._web, start, longest, goal).items()
             ]
-            found.sort(key=lambda f: (-f[2], len(f[0]), show_path(f[0], self._prefixes)))
+            found.sort(key=lambda f: (-f[2], len(f[0]), sum(s.inverse for s in f[0]), show_path(f[0], self._prefixes)))
             self._known[key] = found[:_TOP]
         return self._known[key]
 

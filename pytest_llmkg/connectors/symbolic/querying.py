@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["answer_query", "find_plan"]
 
 _TRIED = 16
+# ``the town with the label "Dry Ford"``: the words before the label ask for nothing.
+_DESCRIBED = re.compile(r"\s+(?:with|that has|which has|having) the (?:label|name|title)\s+(?=[\"'])")
 _MOST_FACTS = 5_000
 
 
@@ -40,7 +43,9 @@ def find_plan(request: Request, engine: KgEngine) -> str | None:
     if not known.facts or len(known.facts) > _MOST_FACTS:
         return None
     lexicon = build_lexicon(known.facts, known.labels)
-    planner = Planner(read_question(request.question, lexicon), known.facts, lexicon, known.prefixes)
+    labelled = request.graph is not None and known.made_up  # things are found by their labels, there are no others
+    question = request.question if labelled else _DESCRIBED.sub(" ", request.question)
+    planner = Planner(read_question(question, lexicon), known.facts, lexicon, known.prefixes)
     given = {find_query(answer) for answer in request.given}
     texts = dict.fromkeys(show_plan(plan) for plan in planner.plans())
     left = [text for text in islice(texts, _TRIED) if text not in given]

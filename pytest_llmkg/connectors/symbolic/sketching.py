@@ -88,13 +88,16 @@ def sketch_list(table: str, prose: str, question: str) -> Known:
     words = set(stems_of(question))
     kinds = {iri: _guess(iri, label) for iri, label in labels.items()}
     named = [i for i, kind in kinds.items() if kind == "thing" and set(stems_of(labels[i])) <= words][:_MOST_NAMED]
-    example = Term("bnode", "example")
+    example, other = Term("bnode", "example"), Term("bnode", "other")
     made = [(example, Term("iri", TYPE), Term("iri", iri)) for iri, kind in kinds.items() if kind == "class"]
     made += [(Term("iri", iri), Term("iri", _LABEL), Term("literal", labels[iri])) for iri in named]
     made += [(example, Term("iri", _LABEL), _GUESSED[2])]
-    things = [*(Term("iri", iri) for iri in named), example]
+    things = [Term("iri", iri) for iri in named]
     for iri in (i for i, kind in kinds.items() if kind == "property"):
-        made += _links(iri, things, [*things, *_GUESSED])
+        # Away from the example of all classes, mostly: without a schema, a property of its is likelier than one to it.
+        made += _links(iri, [example], [other, *things, *_GUESSED])
+        made += _links(iri, [other], [*things, *_GUESSED])
+        made += _links(iri, things, [example, *_GUESSED])
     return Known(tuple(made[:_MOST_FACTS]), labels, prefixes, made_up=True)
 
 

@@ -21,6 +21,9 @@ __all__ = ["render_page"]
 DIALOGUE_LIMIT = 1_000
 """Dialogues that a page shows in full; more make browsers slow. The run file holds all of them."""
 
+MOST_COLUMNS = 16
+"""Task labels that fit side by side at 1200 pixels; more become the rows of the table, and models its columns."""
+
 
 def render_page(report: Report, now: datetime) -> str:
     """The page of ``report`` as HTML text; ``now`` is the time that it states as its own."""
@@ -34,6 +37,7 @@ def render_page(report: Report, now: datetime) -> str:
         report=report,
         now=now.strftime("%Y-%m-%d %H:%M UTC"),
         families=families,
+        labels_as_rows=len(report.labels) > max(MOST_COLUMNS, len(report.models)),
         groups=by_model,
         model_number=models,
         label_number=labels,

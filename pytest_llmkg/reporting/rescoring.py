@@ -86,7 +86,7 @@ def _cells(row: CorrectionRow) -> tuple[str, ...]:
         str(row.n),
         f"{row.published:.3f}",
         f"{row.corrected:.3f}",
-        f"{row.corrected - row.published:+.3f}",
+        f"{round(row.corrected - row.published, 3) + 0.0:+.3f}",
         str(row.changed),
         ", ".join(f"{cause} {count}" for cause, count in row.causes),
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Planner", "show_plan", "show_term"]
 
+_TEMPORAL = frozenset({"before", "after", "since", "earlier", "later", "prior", "newer", "until"})
 _TOP = 3
 _UNUSED = 1.0
 _XSD = WELL_KNOWN["xsd"]
@@ -94,6 +95,7 @@ class Planner:
         unused = sum(cue is not None for cue in cues) + summed + len(question.nodes) - 1
         for mention in question.nodes:
             start = show_term(mention.term, self._prefixes)
+            labelled = int(mention.term.kind == "literal")
             for path, ends, score in self._ranked([mention.term], 3, Goal()):
                 if score <= 0:
                     continue
@@ -102,8 +104,9 @@ class Planner:
                 gain = score - _UNUSED * unused + (0.5 if self._asked_first(path[-1]) else -0.5)
                 if {"iri", "iris"} & {*question.words} and all(end.kind == "literal" for end in ends):
                     gain -= _UNUSED
+                gain -= self._direction(path[labelled:], mention)
                 pattern = f"{start} {self._chain(path)} ?value ."
-                if mention.term.kind == "literal":  # no triple begins with one
+                if labelled:  # no triple begins with one
                     pattern = f"?value {self._chain(turned(path))} {start} ."
                 yield Plan(head, (pattern,), score=gain)
 
@@ -145,16 +148,14 @@ class Planner:
 
         ``N knows``, ``known by N`` and ``the teacher of N`` have N as subject, ``knows N`` as object.
         """
-        places = [
-            self._question.asked[w]
-            for w in self._lexicon.predicate_words(path[0].predicate)
-            if w in self._question.asked
-        ]
-        if len(path) != 1 or not places:
+        words = self._lexicon.predicate_words(path[0].predicate) if len(path) == 1 else ()
+        places = [self._question.asked[w] for w in words if w in self._question.asked]
+        if not places:
             return 0.0
         before = self._question.words[max(0, node.start - 2) : node.start]
+        between = self._question.words[min(places) : node.start]
         of_names = any("of" in name for name in self._lexicon.predicates[path[0].predicate])
-        possessed = "of" in before and not of_names
+        possessed = "of" in between and not of_names
         node_is_subject = min(places) > node.start or "by" in before or possessed
         return 0.3 if path[0].inverse == node_is_subject else -0.3
 
@@ -191,11 +192,13 @@ class Planner:
 
     def _compared(self, plan: Plan, things: Sequence[Term], asked: Comparison) -> Iterator[Plan]:
         kinds = _DATES if asked.is_date else _NUMERIC
+        # "above 2000" is rather a number, "after 2000" a year.
+        fits = 0.5 if asked.is_date == bool(_TEMPORAL & {*self._question.words}) else 0.45
         for path, ends, score in self._ranked(things, 2, Goal(datatypes=kinds)):
             datatype = min(e.datatype or "" for e in ends)
             value = f'"{asked.value}"^^{shorten(datatype, self._prefixes)}' if asked.is_date else asked.value
             chain = show_path(path, self._prefixes)
-            yield plan.with_pattern(f"?x {chain} ?v . FILTER(?v {asked.sign} {value})", score + 0.5)
+            yield plan.with_pattern(f"?x {chain} ?v . FILTER(?v {asked.sign} {value})", score + fits)
         if not asked.is_date:
             yield from self._with_number_of(plan, things, f"{asked.sign} {asked.value}")
 

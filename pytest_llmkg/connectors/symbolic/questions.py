@@ -54,6 +54,9 @@ def read_question(text: str, lexicon: Lexicon) -> Question:
     text = text[:2000]
     words = tuple(word.lower() for word in re.findall(r"[^\W_]+", text))
     nodes, classes = find_mentions(words, lexicon)
+    # "the town Dry Ford" asks for no towns.
+    named_at = {node.start for node in nodes}
+    classes = [c for c in classes if c.end not in named_at]
     # The words that name nodes or the things asked for speak of no relation.
     covered = {i for m in (*nodes, *classes[:1]) for i in range(m.start, m.end)}
     asked: dict[str, int] = {}

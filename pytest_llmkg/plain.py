@@ -78,8 +78,9 @@ def from_plain(record: type[R], data: object, place: str = "$") -> R:
     """
     if not isinstance(data, dict):
         raise RecordError(f"{place}: expected an object for {record.__name__}, found {_type_name(data)}")
-    hints = _type_hints(record)
-    fields = {f.name: f for f in dataclasses.fields(record)}  # type: ignore[arg-type]
+    kind: type[Any] = record
+    hints = _type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind)}
     for key in data:
         if key not in fields:
             raise RecordError(f"{place}: unknown field {key!r} of {record.__name__}")
@@ -110,7 +111,7 @@ def _decode(hint: Any, data: object, place: str) -> Any:
 
 
 @functools.cache
-def _type_hints(record: Any) -> dict[str, Any]:
+def _type_hints(record: type[Any]) -> dict[str, Any]:
     return typing.get_type_hints(record)
 
 

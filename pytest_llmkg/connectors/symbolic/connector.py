@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.connectors.symbolic.answering import answer_question
 from pytest_llmkg.connectors.symbolic.counting import answer_count
 from pytest_llmkg.connectors.symbolic.evaluating import answer_result
+from pytest_llmkg.connectors.symbolic.extracting import answer_extraction
 from pytest_llmkg.connectors.symbolic.inventing import answer_sample
 from pytest_llmkg.connectors.symbolic.querying import answer_query
 from pytest_llmkg.connectors.symbolic.reading import Job, Request, read_request
@@ -34,6 +35,7 @@ _PARTS: Mapping[Job, Callable[[Request, KgEngine], str | None]] = {
     "answer": answer_question,
     "count": answer_count,
     "evaluate": answer_result,
+    "extract": answer_extraction,
     "query": answer_query,
     "repair": answer_repair,
     "sample": answer_sample,

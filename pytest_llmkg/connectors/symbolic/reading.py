@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from pytest_llmkg.connectors.symbolic.extracting import asks_for_extraction
 from pytest_llmkg.connectors.symbolic.inventing import asks_for_sample
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.extraction import FencedBlock, fenced_blocks
@@ -142,6 +143,8 @@ def _job_without_graph(prose: str, query: str | None, table: str | None, questio
         return "repair"
     if table is not None and question and _QUERY.search(prose):
         return "query"
+    if query is None and asks_for_extraction(prose):
+        return "extract"
     return "sample" if query is None and asks_for_sample(prose) else "unknown"
 
 

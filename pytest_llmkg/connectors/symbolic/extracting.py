@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_extraction", "asks_for_extraction"]
 
+_LONGEST = 20_000
+_WIDE = re.compile(r"[ \t]{9,}")  # columns stand less far apart, as far as patterns can tell
 _SHEET = re.compile(r"^[^\n]*\n={4,}[ \t]*\n", re.MULTILINE)
 _NAMESPACE = re.compile(r"\bnamespace (https?://[^\s,;)]+)")
 _CLASS = re.compile(r"\btype\b[^\n]*?<([^<>\s]+)>")
 _LISTED = re.compile(r"^-\s*([^\n]*?),? each by the property <([^<>\s]+)>", re.MULTILINE)
 _PROPERTY = re.compile(r"\bproperty (\w+) of [^\n(]*\(namespace ([^\s)]+)\)")
-_SIZES = re.compile(r"\bproperties ((?:\w+(?:, | and |, and )?)+) of (\S+)")
+_SIZES = re.compile(r"\bproperties (\w+(?:(?:, and |, | and )\w+)*) of (\S+)")
 _NAMED = re.compile(r"([\w]+):([A-Za-z]\w*)(?: \(namespace ([^\s)]+)\))?")
 _MAKERS = ("maker", "manufacturer", "producer", "brand", "vendor")
 _NAMES = ("name", "product", "model")
@@ -31,6 +33,8 @@ _NAMES = ("name", "product", "model")
 
 def asks_for_extraction(prose: str) -> bool:
     """Whether ``prose`` holds a sheet behind an underlined heading, and asks for lists or sizes in it as RDF."""
+    if len(prose) > _LONGEST:
+        return False
     return bool(_SHEET.search(prose)) and bool(_LISTED.search(prose) or _SIZES.search(prose))
 
 
@@ -48,7 +52,7 @@ def answer_extraction(request: Request, _engine: KgEngine) -> str | None:
     heading = _SHEET.search(request.prose)
     if heading is None:
         return None
-    asked, sheet = request.prose[: heading.start()], request.prose[heading.end() :]
+    asked, sheet = request.prose[: heading.start()], _WIDE.sub(" " * 8, request.prose[heading.end() :])
     fields = sheet_fields(sheet)
     name = next((fields[key] for key in _NAMES if key in fields), None)
     namespaces = [n.rstrip(".") for n in _NAMESPACE.findall(asked)]

@@ -62,7 +62,7 @@ def _known(request: Request, engine: KgEngine) -> Known:
     facts = load_facts(request.graph, engine)
     prefixes = prefixes_of(request.graph, request.prose)
     labels = read_table(request.table, prefixes)
-    if is_schema(facts):
+    if len(facts) <= _MOST_FACTS and is_schema(facts):
         return Known(sketch_schema(facts, request.question), labels, prefixes, made_up=True)
     return Known(facts, labels, prefixes)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.facts import Triple
@@ -59,20 +60,24 @@ def sketch_schema(facts: Sequence[Triple], question: str) -> tuple[Triple, ...]:
 
     The texts that ``question`` quotes are labels of all examples and values of all properties for texts.
     """
+    room = max(0, _MOST_FACTS - len(facts))
+    return (*facts, *islice(_examples(facts, question), room))
+
+
+def _examples(facts: Sequence[Triple], question: str) -> Iterator[Triple]:
     declared = schema_terms(facts)
-    examples = {
-        iri: Term("bnode", f"example{i}") for i, iri in enumerate(i for i in declared if declared[i] == "class")
-    }
+    classes = [iri for iri, kind in declared.items() if kind == "class"]
+    examples = {iri: Term("bnode", f"example{i}") for i, iri in enumerate(classes)}
     above = superclasses(facts)
     quoted = [Term("literal", text, None, language or None) for text, language in _QUOTED.findall(question)]
-    made = [(node, Term("iri", TYPE), Term("iri", iri)) for iri, node in examples.items()]
-    made += [(node, Term("iri", _LABEL), text) for node in examples.values() for text in (quoted or [_GUESSED[2]])]
-    for iri in (i for i in declared if declared[i] == "property"):
+    for iri, node in examples.items():
+        yield node, Term("iri", TYPE), Term("iri", iri)
+        yield from _links(_LABEL, [node], quoted or [_GUESSED[2]])
+    for iri in (i for i, kind in declared.items() if kind == "property"):
         domains, ranges = (_values(facts, iri, end) for end in (_DOMAIN, _RANGE))
         subjects = _examples_of(domains, examples, above)
         objects = [*_examples_of(ranges, examples, above)] if _leads_to_things(facts, iri, ranges) else []
-        made += _links(iri, subjects, objects or _literals(ranges, quoted))
-    return (*facts, *made[:_MOST_FACTS])
+        yield from _links(iri, subjects, objects or _literals(ranges, quoted))
 
 
 def sketch_list(table: str, prose: str, question: str) -> Known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.edits import Edit
@@ -21,6 +22,7 @@ _PATH_MARK = re.compile(r"(?<=[\w)]) ?(?:->|=>|>|\\|»|::|\.(?=\w)) ?(?=[\w^(<]*
 _SIGN_AHEAD = re.compile(r"(?<![\w:)])([+*?]) ?([\w.-]*:[\w-]*\w|<[^<>\s]*>)")
 _ASSIGNED = re.compile(r"\bBIND ?\(? ?([?$]\w+) ?:?= ?", re.IGNORECASE)
 _FAR = 40
+_MOST = 6
 _BRACES = {"{": 1, "}": -1}
 
 
@@ -37,7 +39,7 @@ def slip_edits(text: str, tokens: Sequence[Token], index: int) -> Iterator[Edit]
     for match in _SIGN_AHEAD.finditer(text):
         yield Edit(match.start(), match.end(), match[2] + match[1], 0.5)
     yield from _brace_at_line_end(text)
-    for match in _ASSIGNED.finditer(text):
+    for match in islice(_ASSIGNED.finditer(text), _MOST):
         yield from _assignment(text, match)
     for j in range(max(0, index - _FAR), min(len(tokens), index + 3)):
         if tokens[j].kind == "UNION":
@@ -73,6 +75,7 @@ def _union(text: str, tokens: Sequence[Token], j: int) -> Iterator[Edit]:
     left_done, right_done = tokens[j - 1].text == "}", tokens[j + 1].text == "{"
     lefts = [j] if left_done else [opening + 1, *(i + 1 for i in range(opening + 1, j - 1) if tokens[i].text == ".")]
     rights = [j] if right_done else [closing - 1, *(i for i in range(j + 1, closing - 1) if tokens[i].text == ".")]
+    lefts, rights = [lefts[0], *lefts[1:][-_MOST:]], [rights[0], *rights[1 : _MOST + 1]]
     for i in lefts:
         for k in rights:
             left = "" if left_done else f"{{ {text[tokens[i].start : tokens[j - 1].end]} }} "

@@ -41,11 +41,17 @@ PROMPTS = (
     f"Which node is the object of the most x:workplace triples?\n{fence('turtle', HUTS)}",
     f"Give the shortest path from x:eli to x:sorra.\n{fence('turtle', HUTS)}",
     f"Run.\n{fence('sparql', 'SELECT ?x ?t WHERE { ?x x:job/x:task ?t }')}\n{fence('turtle', HUTS)}",
+    f"Fix this query.\n{fence('sparql', 'SELECT ?x, ?y WHERE { ?x x:a ?y x:b 3 LIMIT 2')}",
+    "Write SPARQL. The prefixes x: are known.\nQuestion: Which huts lie in the Lutta Valley?\n"
+    + fence("", "iri,label\nx:Hut,hut\nx:lutta,Lutta Valley\nx:in,lies in"),
+    "Create Turtle with 6 people (foaf:Person), linked by foaf:knows to at least 2 others.",
 )
 # The fields that hold the right answer, by task.
 REFERENCES = {
+    "FactExtractStatic": ("reference",),
     "RdfFriendCount": ("specialNodeIri", "specialFriends", "triples"),
     "RdfSyntaxFixList": ("reference", "note"),
+    "SparqlSyntaxFixingList": ("result", "query", "note"),
     "Sparql2AnswerList": ("result", "question"),
     "Text2SparqlList": ("result", "query"),
 }
@@ -72,7 +78,8 @@ def junk(value: Json) -> Json:
 
 def one_case_a_label() -> list[Case]:
     names = ["rdf_friend_count", "rdf_syntax_fix_jsonld", "rdf_syntax_fix_nt", "rdf_syntax_fix_turtle"]
-    names += ["sparql2answer", "text2sparql", "text2sparql_numeric"]
+    names += ["fact_extract", "sparql2answer", "sparql_syntax_fix", "text2sparql", "text2sparql_garden_mini"]
+    names += ["text2sparql_numeric"]
     files = [FIXTURES / "cases" / f"{name}.toml" for name in names]
     cases = load_case_files(files, FIXTURES / "graphs", discover_tasks(), 1)
     by_label: dict[str, list[Case]] = {}
@@ -165,6 +172,18 @@ HOSTILE = {
     "service": f"{fence('sparql', 'SELECT * { SERVICE <http://db.example/> { ?s ?p ?o } }')}\n{fence('turtle', HUTS)}",
     "long question": ask_query("Which " + "hut of the valley of " * 20_000 + "Lutta?"),
     "many digits": ask_query("Which huts have more than " + "9" * 5000 + " beds before 99 May 0000?"),
+    "assignments to repair": f"Fix.\n{fence('sparql', 'SELECT * { ' + 'BIND(?a = 1 ' * 5000)}",
+    "unions to repair": f"Fix.\n{fence('sparql', 'ASK { ' + '?a :b ?c . ' * 2000 + 'UNION ?a :d ?e . ' * 500)}",
+    "clauses to repair": f"Fix.\n{fence('sparql', 'SELECT * WHERE ORDER LIMIT ' * 2000)}",
+    "long sheet": "Name: x\n====\n- a, each by the property <urn:b>\n" + "type " * 4000,
+    "wide sheet": "Sheet\n====\n- a, each by the property <urn:b>\nnamespace http://n.example/" + " " * 15_000,
+    "many properties": "Sheet\n====\nby the properties " + "a" * 10_000 + "!",
+    "wide schema": ask_query(
+        "Which?",
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        + "".join(f"<urn:c{i}> a owl:Class . <urn:p{i}> a owl:ObjectProperty .\n" for i in range(400)),
+    ),
+    "long list": "SPARQL\nQuestion: which a?\n" + fence("csv", "iri,label\n" + "x:a,a b\n" * 20_000),
     "odd table": ask_query("Which huts?", more=fence("csv", '"' + "a,b\n" * 1000)),
 }
 

@@ -78,7 +78,7 @@ def from_plain(record: type[R], data: object, place: str = "$") -> R:
     """
     if not isinstance(data, dict):
         raise RecordError(f"{place}: expected an object for {record.__name__}, found {_type_name(data)}")
-    kind: type[Any] = record
+    kind: Any = record
     hints = _type_hints(kind)
     fields = {f.name: f for f in dataclasses.fields(kind)}
     for key in data:
@@ -111,7 +111,7 @@ def _decode(hint: Any, data: object, place: str) -> Any:
 
 
 @functools.cache
-def _type_hints(record: type[Any]) -> dict[str, Any]:
+def _type_hints(record: typing.Hashable) -> dict[str, Any]:
     return typing.get_type_hints(record)
 
 

@@ -31,6 +31,7 @@ from pytest_llmkg.signature import build_signature
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pytest_llmkg.metrics.sets import SetMatch
     from pytest_llmkg.plain import Json
 
 __all__ = ["TASK"]
@@ -123,18 +124,8 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
     content = match_triples(verdict.triples, _reference_triples(case, reference, form, kg))
     triples = _reference_triples(case, mended, form, kg)
     facts = match_graphs(verdict.triples, triples)
-    values |= {
-        "combined": 0.1 * similarity + 0.2 * 1 + 0.7 * content.f1,
-        "contentPrecision": content.precision,
-        "contentRecall": content.recall,
-        "contentF1": content.f1,
-    }
-    corrected |= {
-        "combined@2": 0.1 * steady + 0.2 * 1 + 0.7 * facts.f1,
-        "contentPrecision@2": facts.precision,
-        "contentRecall@2": facts.recall,
-        "contentF1@2": facts.f1,
-    }
+    values |= {"combined": 0.1 * similarity + 0.2 * 1 + 0.7 * content.f1} | _content(content, "")
+    corrected |= {"combined@2": 0.1 * steady + 0.2 * 1 + 0.7 * facts.f1} | _content(facts, "@2")
     causes = {
         "reference": mended != reference,
         "blank nodes": abs(facts.f1 - match_erased(verdict.triples, triples).f1) > 1e-9,
@@ -168,6 +159,14 @@ def _info(case: Case, answer: Answer, document: str, blocks: Sequence[FencedBloc
         "brevityLenDiff": len(answer.text.strip()) - (len(blocks[0].text) if blocks else 0),
         "diffRatioQuestion": diff_ratio(case.text("broken"), reference),
         "diffRatioRaw": diff_ratio(document, reference),
+    }
+
+
+def _content(match: SetMatch, suffix: str) -> dict[str, Number]:
+    return {
+        f"contentPrecision{suffix}": match.precision,
+        f"contentRecall{suffix}": match.recall,
+        f"contentF1{suffix}": match.f1,
     }
 
 

@@ -159,16 +159,12 @@ def differences(recorded: Json, recomputed: Json, tolerance: float = 1e-9) -> tu
             more, below = differences(order(value), order(recomputed[key]), tolerance)
             met, missed = met + more, missed + [f".{key}{path}" for path in below]
         return met, missed
-    if _are_numbers(recorded, recomputed):
-        return (1, []) if _is_near(recorded, recomputed, tolerance) else (0, [f"={recorded!r:.30}!={recomputed}"])
-    return (1, []) if recorded == recomputed else (0, [f"={recorded!r:.60}!={recomputed!r:.60}"])
+    if recorded == recomputed or _are_near(recorded, recomputed, tolerance):
+        return 1, []
+    return 0, [f"={recorded!r:.60}!={recomputed!r:.60}"]
 
 
-def _are_numbers(*values: Json) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-
-
-def _is_near(one: Json, other: Json, tolerance: float) -> bool:
+def _are_near(one: Json, other: Json, tolerance: float) -> bool:
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return False
     try:

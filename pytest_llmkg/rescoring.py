@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import TaskInfo, Turn
     from pytest_llmkg.registry import Registry
 
-__all__ = ["Plan", "RecordedRun", "Rescored", "Work", "layout", "rescore_all"]
+__all__ = ["Plan", "RecordedRun", "Rescored", "Scorer", "Work", "layout", "rescore_all"]
 
 # What records that fit no case of their task can raise in its code, besides this program's own errors.
 _UNFIT = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, AttributeError)
@@ -62,7 +62,7 @@ class RecordedRun:
     case: Case | None
 
 
-class _Scorer:
+class Scorer:
     """Scores answers by the tasks; equal answers to equal cases once."""
 
     def __init__(self, tasks: Registry[Task], kg: Sandbox, plan: Plan) -> None:
@@ -81,6 +81,15 @@ class _Scorer:
         transcript = Transcript(case.id, case.label, case.task, "recorded", 1, turns, "", 0.0)
         known.append((case, transcript))
         return transcript
+
+    def published(self, dialogue: RecordedDialogue) -> Transcript:
+        """A recorded dialogue by the published rules, with the engine that its scores were made with."""
+        if dialogue.case is None:
+            raise UserError(f"{dialogue.label}: nothing to score")
+        exact: EngineName = "pyoxigraph" if dialogue.own else "exact"
+        engine = exact if self.plan.engine == "pyoxigraph" else self.plan.engine
+        # Without repaired prefixes no query runs a second time; what they change is another question.
+        return self.score(_without(dialogue.case, "correctedPrefixes"), dialogue.answers, engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ def _share(items: Sequence[Work], plan: Plan, progress: Progress | None = None) 
     tasks, done = discover_tasks(), []
     own = all(isinstance(work.item, RecordedRun) for work in items)
     with Sandbox(DEFAULT_LIMITS if own else RESCORING_LIMITS) as kg:
-        scorer = _Scorer(tasks, kg, plan)
+        scorer = Scorer(tasks, kg, plan)
         for work in items:
             if isinstance(work.item, RecordedRun):
                 done.append(_rescored_run(work.item, work.place, scorer))
@@ -142,7 +151,7 @@ def _share(items: Sequence[Work], plan: Plan, progress: Progress | None = None) 
     return done
 
 
-def _rescored_record(record: Mapping[str, Json], place: str, scorer: _Scorer) -> Rescored:
+def _rescored_record(record: Mapping[str, Json], place: str, scorer: Scorer) -> Rescored:
     plan = scorer.plan
     dialogue = recorded_dialogue(record, Reading(plan.graphs, plan.keep_timeouts))
     place = f"{place} ({dialogue.label})"
@@ -162,15 +171,12 @@ def _rescored_record(record: Mapping[str, Json], place: str, scorer: _Scorer) ->
         return Rescored(record, Comparison(dialogue.label, place, skipped=reason[:300]))
 
 
-def _scored_record(record: Mapping[str, Json], dialogue: RecordedDialogue, place: str, scorer: _Scorer) -> Rescored:
+def _scored_record(record: Mapping[str, Json], dialogue: RecordedDialogue, place: str, scorer: Scorer) -> Rescored:
     plan, case = scorer.plan, dialogue.case
     if case is None:
         raise UserError(f"{place}: nothing to score")
     task = scorer.tasks.get(case.task)
-    exact: EngineName = "pyoxigraph" if dialogue.own else "exact"
-    engine = exact if plan.engine == "pyoxigraph" else plan.engine
-    # Without repaired prefixes no query runs a second time; what they change is worked out below.
-    transcript = scorer.score(_without(case, "correctedPrefixes"), dialogue.answers, engine)
+    transcript = scorer.published(dialogue)
     scores, info = layout(transcript, task.info)
     recorded = _table(record, "scores")
     kept = {name: recorded[name] for name in dialogue.not_computed if name in recorded}
@@ -187,7 +193,7 @@ def _scored_record(record: Mapping[str, Json], dialogue: RecordedDialogue, place
     return Rescored(with_scores(record, {**ordered, **scores}, info), comparison)
 
 
-def _changes(published: Transcript, dialogue: RecordedDialogue, scorer: _Scorer) -> tuple[Change, ...]:
+def _changes(published: Transcript, dialogue: RecordedDialogue, scorer: Scorer) -> tuple[Change, ...]:
     """Corrected scores come from the engine that follows the standard, and from running what timed out then."""
     task, case, corrected = scorer.tasks.get(published.task), dialogue.case, published
     if case is not None and "correctedPrefixes" in case.data:
@@ -195,7 +201,7 @@ def _changes(published: Transcript, dialogue: RecordedDialogue, scorer: _Scorer)
     return changes_of(published, corrected, task.info)
 
 
-def _rescored_run(run: RecordedRun, place: str, scorer: _Scorer) -> Rescored:
+def _rescored_run(run: RecordedRun, place: str, scorer: Scorer) -> Rescored:
     before, label = run.transcript, run.transcript.label
     if run.case is None or before.task not in scorer.tasks:
         return Rescored(before, Comparison(label, place, before.model, "its case or its task is not known"))

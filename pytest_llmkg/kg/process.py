@@ -8,13 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import EngineError
 from pytest_llmkg.kg.protocol import Frame, read_frame, write_frame
+from pytest_llmkg.kg.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from pytest_llmkg.kg.limits import Limits
@@ -70,6 +70,7 @@ class WorkerProcess:
             )
         except OSError as error:
             raise EngineError(f"the graph engine's process cannot be started: {error}") from error
+        self._watchdog = Watchdog(self._process.kill)
         answer = self.ask({"limits": dataclasses.asdict(limits)}, limits.start_seconds)
         if isinstance(answer, Ended):
             text = self._errors()
@@ -88,28 +89,21 @@ class WorkerProcess:
 
     def ask(self, request: Frame, seconds: float) -> Frame | Ended:
         """The answer to ``request``; the worker is killed when it takes longer than ``seconds``."""
-        late = threading.Event()
-        timer = threading.Timer(seconds, self._expire, (late,))
-        timer.daemon = True
-        timer.start()
+        self._watchdog.arm(seconds)
         try:
             answer = self._exchange({**request, "seconds": seconds})
         except BaseException:  # Ctrl-C above all: the late answer must not be taken for that to the next request
             self.kill()
             raise
         finally:
-            timer.cancel()
+            self._watchdog.disarm()
         if answer is None:
             status = self._process.wait()
-            return Ended(late.is_set() or status == -getattr(signal, "SIGALRM", 0), status)
+            return Ended(self._watchdog.fired or status == -getattr(signal, "SIGALRM", 0), status)
         if "fault" in answer:
             raise EngineError(f"the graph engine's process failed: {answer['fault']}")
         self.answered += 1
         return answer
-
-    def _expire(self, late: threading.Event) -> None:
-        late.set()
-        self._process.kill()
 
     def _exchange(self, request: Frame) -> Frame | None:
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -132,6 +126,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Ends the process at once and frees its pipes."""
+        self._watchdog.close()
         if self.owner == os.getpid():
             self._process.kill()
             self._process.wait()

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import QueryVerdict
+from pytest_llmkg.kg.engine_choice import plain_query
 from pytest_llmkg.kg.query_trees import QueryTrees, tree_parts
 from pytest_llmkg.kg.sparql_text import body_tokens, expand_escapes, tokens
 from pytest_llmkg.kg.terms import RDF_TYPE
@@ -34,13 +35,17 @@ def message_of(error: BaseException) -> str:
 def check_query(query: str, trees: QueryTrees | None = None) -> QueryVerdict:
     """Parses ``query`` with rdflib by grammar alone; the message is the text of rdflib's exception.
 
-    ``trees`` keeps the parse for running the query later.
+    ``trees`` keeps the parse for running the query later. A query that every parser surely accepts is not given to
+    rdflib at all (`pytest_llmkg.kg.engine_choice`).
 
     The names are read from the query's body in text order: the prologue is left out, ``a`` counts as
     ``rdf:type``, and IRIs in filters, VALUES, function names and datatypes count (LLM-KG-Bench 3,
     ``sparqlIris``).
     """
     try:
+        plain = plain_query(query)
+        if plain is not None:
+            return QueryVerdict(None, "SELECT", plain.names)
         tree = (trees or QueryTrees()).parse(query)
         iris = {str(iri) for iri in _iris(tree)}
         names = tuple(dict.fromkeys(_names(expand_escapes(query), iris)))

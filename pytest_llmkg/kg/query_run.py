@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.contracts import GraphText, QueryResult
 from pytest_llmkg.errors import EngineError
-from pytest_llmkg.kg.engine_choice import is_plain
+from pytest_llmkg.kg.engine_choice import plain_query
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.kg.limits import BASE_IRI, Limits
 from pytest_llmkg.kg.lockdown import no_new_files
@@ -46,6 +46,7 @@ class LoadedGraph:
 
     def __init__(self, graph: GraphText) -> None:
         self.graph = graph
+        self.types_strings = "string" in graph.text  # of some string the datatype may be written down
         self._store: Store | None = None
         self._rdflib: Graph | None = None
 
@@ -128,17 +129,24 @@ def run_query(loaded: LoadedGraph, query: Query, trees: QueryTrees, limits: Limi
     if query.engine == "pyoxigraph":
         return _with_pyoxigraph(loaded, query, limits)
     try:
-        tree = trees.take(query.text)
-        if query.engine == "exact" and is_plain(tree, query.prefixes):
+        if query.engine == "exact" and _is_plain(loaded, query):
             result = _with_pyoxigraph(loaded, query, limits)
             if result.error is None:
                 return result
-        graph = loaded.rdflib()
+        tree, graph = trees.take(query.text), loaded.rdflib()
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
         return QueryResult(message_of(error))
     return execute_rdflib(graph, tree, query.prefixes, limits)
+
+
+def _is_plain(loaded: LoadedGraph, query: Query) -> bool:
+    """Whether both engines surely give the same solutions, whatever their order."""
+    plain = plain_query(query.text)
+    if plain is None or plain.renames(query.prefixes):
+        return False
+    return not (plain.has_strings and loaded.types_strings)
 
 
 def _with_pyoxigraph(loaded: LoadedGraph, query: Query, limits: Limits) -> QueryResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ __all__ = ["QueryTrees", "tree_parts"]
 
 _KEPT = 4
 _LONGEST_KEPT = 20_000
+_IRI = re.compile(r"<[^<>\"{}|^`\\\x00-\x20]*>")
 
 
 class QueryTrees:
@@ -19,6 +21,7 @@ class QueryTrees:
 
     def __init__(self) -> None:
         self._held: OrderedDict[str, Any] = OrderedDict()
+        self._ignored: list[tuple[Any, list[Any]]] | None = None
 
     def parse(self, query: str) -> Any:
         """The tree of ``query``, to look at.
@@ -26,10 +29,8 @@ class QueryTrees:
         Raises:
             Exception: whatever the parser raises for a text that is no query.
         """
-        from rdflib.plugins.sparql.parser import parseQuery
-
         if query not in self._held:
-            tree: Any = parseQuery(query)
+            tree = self._parsed(query)
             if len(query) > _LONGEST_KEPT:
                 return tree
             self._held[query] = tree
@@ -42,6 +43,48 @@ class QueryTrees:
         tree = self.parse(query)
         self._held.pop(query, None)
         return tree
+
+    def _parsed(self, query: str) -> Any:
+        from rdflib.plugins.sparql.parser import parseQuery
+
+        # rdflib's grammar looks for a comment before every token, in vain in most queries, for most of its time.
+        if "#" not in _IRI.sub("<>", query) and "\\" not in query:
+            try:
+                return self._parsed_without_comments(query)
+            except MemoryError:
+                raise
+            except Exception:  # noqa: BLE001, S110  (parsed again below for its verdict and message)
+                pass
+        return parseQuery(query)
+
+    def _parsed_without_comments(self, query: str) -> Any:
+        from rdflib.plugins.sparql.parser import QueryUnit, parseQuery
+
+        if self._ignored is None:
+            self._ignored = [(part, part.ignoreExprs) for part in _grammar_parts(QueryUnit)]
+        for part, _ in self._ignored:
+            part.ignoreExprs = []
+        try:
+            return parseQuery(query)
+        finally:
+            for part, ignored in self._ignored:
+                part.ignoreExprs = ignored
+
+
+def _grammar_parts(root: Any) -> Iterator[Any]:
+    """Every element of a grammar, each once."""
+    from pyparsing import ParserElement
+
+    seen: set[int] = set()
+    todo = [root]
+    while todo:
+        part = todo.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        inner = [getattr(part, "expr", None), getattr(part, "not_ender", None), *getattr(part, "exprs", ())]
+        todo.extend(element for element in inner if isinstance(element, ParserElement))
 
 
 def tree_parts(tree: object) -> Iterator[object]:

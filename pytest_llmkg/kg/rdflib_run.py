@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.contracts import GraphText, QueryResult, Term
@@ -14,7 +15,7 @@ from pytest_llmkg.kg.terms import XSD_STRING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rdflib import Graph
+    from rdflib import Graph, URIRef
     from rdflib.term import Node
 
     from pytest_llmkg.kg.limits import Limits
@@ -23,30 +24,51 @@ __all__ = ["execute_rdflib", "rdflib_graph"]
 
 # rdflib's own parsers need 100 microseconds a triple; above this length pyoxigraph reads the text for them.
 _LONG = 500_000
+# Where a text writes down that a literal is a string, which pyoxigraph does not tell from a plain one.
+_TYPED_STRING = re.compile(
+    r"""\bdatatype\s*=\s*["'](?:&xsd;|http://www\.w3\.org/2001/XMLSchema\#)string["']
+    | \^\^\s*(?:<http://www\.w3\.org/2001/XMLSchema\#string>|\w*:string\b)""",
+    re.VERBOSE,
+)
 
 
 def rdflib_graph(graph: GraphText) -> Graph:
-    """``graph`` in rdflib, in text order, since the order of solutions follows the order of triples.
+    """``graph`` in rdflib.
 
     Raises:
         Exception: whatever the parser raises for a text that is no such graph.
     """
     from rdflib import Graph
+    from rdflib.namespace import XSD as RDFLIB_XSD
 
     known = format_named(graph.format)
-    loaded = Graph()
-    if len(graph.text) <= _LONG:
-        return loaded.parse(data=graph.text, format=known.rdflib_name, publicID=BASE_IRI)
+    if len(graph.text) > _LONG and known.name != "json-ld":
+        quads = list(_quads(graph))
+        strings = sum(getattr(getattr(q.object, "datatype", None), "value", "") == XSD_STRING for q in quads)
+        typed = sum(1 for _ in _TYPED_STRING.finditer(graph.text))
+        if typed in {0, strings}:  # else rdflib has to read which are which
+            return _filled(quads, RDFLIB_XSD.string if typed else None)
+    return Graph().parse(data=graph.text, format=known.rdflib_name, publicID=BASE_IRI)
+
+
+def _quads(graph: GraphText) -> Iterable[Any]:
     from pyoxigraph import parse
 
+    form = format_named(graph.format).oxigraph_format()
+    return parse(graph.text, form, base_iri=BASE_IRI, without_named_graphs=True)
+
+
+def _filled(quads: Iterable[Any], string: URIRef | None) -> Graph:
+    """The triples of ``quads``; ``string`` is the datatype that strings get."""
+    from rdflib import Graph
+
+    loaded = Graph()
     seen: dict[Any, Node] = {}
-    for quad in parse(graph.text, known.oxigraph_format(), base_iri=BASE_IRI, without_named_graphs=True):
-        loaded.add(
-            tuple(  # type: ignore[arg-type]  # three terms
-                seen[term] if term in seen else seen.setdefault(term, _to_rdflib(term))
-                for term in (quad.subject, quad.predicate, quad.object)
-            )
-        )
+    for quad in quads:
+        for term in (quad.subject, quad.predicate, quad.object):
+            if term not in seen:
+                seen[term] = _to_rdflib(term, string)
+        loaded.add((seen[quad.subject], seen[quad.predicate], seen[quad.object]))
     return loaded
 
 
@@ -81,7 +103,7 @@ def _rows(names: list[str], found: Iterable[Any], limits: Limits) -> QueryResult
     return rows.result()
 
 
-def _to_rdflib(term: Any) -> Node:
+def _to_rdflib(term: Any, string: URIRef | None) -> Node:
     from pyoxigraph import BlankNode, NamedNode
     from rdflib import BNode, Literal, URIRef
 
@@ -91,9 +113,8 @@ def _to_rdflib(term: Any) -> Node:
         return BNode(term.value)
     if term.language is not None:
         return Literal(term.value, lang=term.language)
-    # RDF 1.1 does not tell a plain string from one with its datatype; rdflib does, and texts hardly write the latter.
     datatype = term.datatype.value
-    return Literal(term.value, datatype=None if datatype == XSD_STRING else URIRef(datatype))
+    return Literal(term.value, datatype=string if datatype == XSD_STRING else URIRef(datatype))
 
 
 def _from_rdflib(term: Any) -> Term:

@@ -9,7 +9,7 @@ from pytest_llmkg.connectors.symbolic.evaluating import answer_result
 from pytest_llmkg.connectors.symbolic.querying import find_plan
 
 if TYPE_CHECKING:
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import KgEngine
 
 __all__ = ["answer_question"]

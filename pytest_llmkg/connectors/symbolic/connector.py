@@ -13,7 +13,7 @@ from pytest_llmkg.connectors.symbolic.evaluating import answer_result
 from pytest_llmkg.connectors.symbolic.extracting import answer_extraction
 from pytest_llmkg.connectors.symbolic.inventing import answer_sample
 from pytest_llmkg.connectors.symbolic.querying import answer_query
-from pytest_llmkg.connectors.symbolic.reading import Job, Request, read_request
+from pytest_llmkg.connectors.symbolic.reading import read_request
 from pytest_llmkg.connectors.symbolic.repairing import answer_repair
 from pytest_llmkg.connectors.symbolic.walking import answer_walk
 from pytest_llmkg.errors import ConnectorError, EngineError, UserError
@@ -22,6 +22,7 @@ from pytest_llmkg.records import Answer, Message, ModelSpec, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pytest_llmkg.connectors.symbolic.request import Job, Request
     from pytest_llmkg.contracts import AskRequest, KgEngine
     from pytest_llmkg.kg import Sandbox
 

@@ -10,7 +10,7 @@ from pytest_llmkg.connectors.symbolic.facts import load_facts
 from pytest_llmkg.connectors.symbolic.prefixes import named_iris, prefixes_of
 
 if TYPE_CHECKING:
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import KgEngine
 
 __all__ = ["answer_count"]

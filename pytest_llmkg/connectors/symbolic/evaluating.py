@@ -10,7 +10,7 @@ from pytest_llmkg.connectors.symbolic.prefixes import WELL_KNOWN, prefixes_of, s
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import KgEngine, QueryResult, Term
 
 __all__ = ["answer_result"]

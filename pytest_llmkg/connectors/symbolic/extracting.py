@@ -13,7 +13,7 @@ from pytest_llmkg.connectors.symbolic.words import FILLERS, stems_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import KgEngine
 
 __all__ = ["answer_extraction", "asks_for_extraction"]

@@ -11,7 +11,7 @@ from pytest_llmkg.connectors.symbolic.words import number_of, stems_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import KgEngine
 
 __all__ = ["answer_sample", "asks_for_sample"]

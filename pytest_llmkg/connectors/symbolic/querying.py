@@ -17,7 +17,7 @@ from pytest_llmkg.extraction import find_query
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import GraphText, KgEngine
 
 __all__ = ["answer_query", "find_plan"]

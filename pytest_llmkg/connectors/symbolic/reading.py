@@ -7,11 +7,12 @@ the prose outside the blocks), so that any prompt of the same shape is read, wha
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.extracting import asks_for_extraction
 from pytest_llmkg.connectors.symbolic.inventing import asks_for_sample
+from pytest_llmkg.connectors.symbolic.request import Job, Request
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.extraction import FencedBlock, fenced_blocks
 
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import Message
 
-__all__ = ["Job", "Request", "read_request"]
-
-Job = Literal["answer", "count", "evaluate", "extract", "query", "repair", "sample", "walk", "unknown"]
+__all__ = ["read_request"]
 
 _TAGS = {
     "turtle": "turtle",
@@ -57,33 +56,6 @@ _REPAIR = re.compile(
 )
 _QUERY = re.compile(r"\bSPARQL\b", re.IGNORECASE)
 _COUNT = re.compile(r"\b(?:most|(?:largest|highest|greatest|biggest) (?:number|count|amount))\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a dialogue asks for.
-
-    Attributes:
-        job: the kind of work, ``unknown`` when no part of the baseline can do it.
-        graph: the shown graph with its format, None without one.
-        query: the shown SPARQL query.
-        table: a shown label table (CSV text).
-        question: the text behind ``Question:``, empty without one.
-        prose: the prompt without its fenced blocks.
-        hint: the last user message when it is not the first prompt.
-        given: the earlier answers, oldest first.
-        fenced: whether the graph stands in a fenced block.
-    """
-
-    job: Job
-    graph: GraphText | None = None
-    query: str | None = None
-    table: str | None = None
-    question: str = ""
-    prose: str = ""
-    hint: str | None = None
-    given: tuple[str, ...] = ()
-    fenced: bool = True
 
 
 def read_request(messages: Sequence[Message]) -> Request:

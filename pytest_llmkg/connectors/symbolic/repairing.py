@@ -25,7 +25,7 @@ from pytest_llmkg.extraction import fenced_blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
 
 __all__ = ["answer_repair"]
 

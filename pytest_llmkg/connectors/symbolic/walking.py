@@ -13,7 +13,7 @@ from pytest_llmkg.contracts import KgEngine, Term
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pytest_llmkg.connectors.symbolic.reading import Request
+    from pytest_llmkg.connectors.symbolic.request import Request
 
 __all__ = ["answer_walk", "shortest_walk"]
 

@@ -31,6 +31,7 @@ MAY_IMPORT = {
     **dict.fromkeys(("store", "interchange_2023", "interchange_prefixes"), WORDS | CONTRACTS),
     "interchange_v3": WORDS | CONTRACTS | {"interchange_prefixes"},
     "interchange": WORDS | CONTRACTS | {"interchange_2023", "interchange_v3"},
+    "interchange_export": WORDS | CONTRACTS | {"interchange"},
     "analysis": WORDS | CONTRACTS,
     "reporting": WORDS | CONTRACTS | {"analysis"},
 }

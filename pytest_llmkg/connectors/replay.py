@@ -1,7 +1,8 @@
 """``replay:FILE`` gives the answers of an earlier run again, without any model.
 
 FILE is a run file, or the folder that holds ``run.jsonl``; ``replay:FILE#MODEL`` names one of several models
-in it. A recorded answer is found by case, iteration and turn. It counts only for the dialogue that it was
+in it. Result files of LLM-KG-Bench (.json, .gz, .zip) are taken as well, see `replay_results`.
+A recorded answer is found by case, iteration and turn. It counts only for the dialogue that it was
 given to: when the messages up to the previous answer differ from the recorded ones, there is no answer.
 Usage, price and seconds are the recorded ones, so a replayed run has the figures of the first one.
 """
@@ -13,11 +14,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.connectors.replay_results import (
+    RecordedResults,
+    chosen_model,
+    holds_results,
+    read_results,
+    recorded_answer,
+    split_argument,
+)
 from pytest_llmkg.contracts import ConnectorFactory
 from pytest_llmkg.errors import ConnectorError, RecordError, RunFileError, UserError
 from pytest_llmkg.plain import from_plain
 from pytest_llmkg.records import Answer, Message, ModelSpec, Transcript
-from pytest_llmkg.registry import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,34 +48,18 @@ def read_recording(argument: str) -> Recording:
             while it was written is passed over.
         UserError: the file holds several models and none is named, or none of that name.
     """
-    path, model = _split(argument)
+    path, model = split_argument(argument)
     lines = list(_transcript_lines(path))
     models = list(dict.fromkeys(str(data.get("model")) for _, data in lines))
     if not models:
         raise RunFileError(f"{path}: the file holds no recorded dialogue")
-    if model is None and len(models) > 1:
-        named = ", ".join(f"replay:{path}#{name}" for name in models)
-        raise UserError(f"{path}: the file holds the answers of {len(models)} models; name one of {named}")
-    if model is not None and model not in models:
-        raise UserError(f"{path}: {unknown_name('recorded model', model, models)}")
-    wanted = models[0] if model is None else model
+    wanted = chosen_model(path, model, models)
     found: Recording = {}
     for number, data in lines:
         if data.get("model") == wanted:
             transcript = _transcript(data, f"{path}, line {number}")
             found[f"{transcript.label}/{transcript.case}", transcript.iteration] = transcript
     return found
-
-
-def _split(argument: str) -> tuple[Path, str | None]:
-    """File and model; a file whose own name holds ``#`` is preferred, and model ids may hold one too."""
-    ends = [len(argument), *(i for i, char in enumerate(argument) if char == "#")]
-    for end in ends:
-        path = Path(argument[:end])
-        run_file = path / "run.jsonl" if path.is_dir() else path
-        if argument[:end] and run_file.is_file():
-            return run_file, argument[end + 1 :] or None
-    raise RunFileError(f"{argument.partition('#')[0]}: there is no such run file")
 
 
 def _transcript_lines(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -105,6 +97,7 @@ class ReplayConnector:
         self._id = spec.id
         self._argument = spec.model
         self._recording: Recording | None = None
+        self._results: RecordedResults | None = None
         self._reading = asyncio.Lock()
 
     async def ask(self, request: AskRequest) -> Answer:
@@ -114,11 +107,22 @@ class ReplayConnector:
             ConnectorError: none was recorded, or it was given to a dialogue that went another way.
         """
         async with self._reading:
-            if self._recording is None:
-                self._recording = await self._read()
+            if self._recording is None and self._results is None:
+                await self._read()
+        if self._results is not None:
+            return self._from_results(self._results, request)
+        return self._from_run(self._recording or {}, request)
+
+    def _from_results(self, results: RecordedResults, request: AskRequest) -> Answer:
+        try:
+            return recorded_answer(results, request)
+        except ConnectorError as error:
+            raise ConnectorError(f"{self._id}: {error}") from error
+
+    def _from_run(self, recording: Recording, request: AskRequest) -> Answer:
         turn = sum(message.role == "assistant" for message in request.messages)
         place = f"{request.case_key or '(without key)'!r}, iteration {request.iteration}, turn {turn + 1}"
-        transcript = self._recording.get((request.case_key, request.iteration))
+        transcript = recording.get((request.case_key, request.iteration))
         answers = () if transcript is None else _answers(transcript)
         if transcript is None or turn >= len(answers):
             broke = transcript.error if transcript is not None else None
@@ -133,11 +137,14 @@ class ReplayConnector:
 
     async def close(self) -> None:
         """Forgets the recording."""
-        self._recording = None
+        self._recording = self._results = None
 
-    async def _read(self) -> Recording:
+    async def _read(self) -> None:
         try:
-            return await asyncio.to_thread(read_recording, self._argument)
+            if holds_results(self._argument):
+                self._results = await asyncio.to_thread(read_results, self._argument)
+            else:
+                self._recording = await asyncio.to_thread(read_recording, self._argument)
         except UserError as error:
             raise ConnectorError(f"{self._id}: {error}") from error
 
@@ -160,12 +167,15 @@ def _messages(transcript: Transcript, turns: int) -> tuple[Message, ...]:
 def _check(spec: ModelSpec) -> None:
     if not spec.model:
         raise UserError(f"model {spec.id!r} names no file; write replay:FILE or replay:FILE#MODEL")
-    read_recording(spec.model)
+    if holds_results(spec.model):
+        read_results(spec.model)
+    else:
+        read_recording(spec.model)
 
 
 CONNECTOR = ConnectorFactory(
     scheme="replay",
-    summary="Answers of an earlier run (replay:FILE or replay:FILE#MODEL); calls no model.",
+    summary="Answers of an earlier run or of an LLM-KG-Bench result file (replay:FILE[#MODEL]); calls no model.",
     make=ReplayConnector,
     check=_check,
 )

@@ -50,7 +50,7 @@ def render_agreement(found: Agreement, seconds: float) -> str:
 
 
 def _line(label: str, dialogues: str, cells: Sequence[str]) -> str:
-    return f"{label:45} {dialogues:>9}" + "".join(f" {cell:>16}" for cell in cells)
+    return f"{label} {dialogues:>9}" + "".join(f" {cell:>16}" for cell in cells)
 
 
 def _ratio(found: Agreement, kind: str, label: str | None = None) -> str:

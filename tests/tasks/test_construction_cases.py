@@ -15,13 +15,14 @@ from pytest_llmkg.metrics.normal_form import nt_triples
 from pytest_llmkg.metrics.turtle_block import find_block
 from pytest_llmkg.records import Answer, Case
 from pytest_llmkg.tasks import discover_tasks
+from tests.case_texts import case_paths
 
 if TYPE_CHECKING:
     from pytest_llmkg.contracts import KgEngine
 
 TASKS = discover_tasks()
 ROOT = fixtures_root()
-FILES = [ROOT / "cases" / f"{name}.toml" for name in ("fact_extract", "turtle_errors", "turtle_sample_generation")]
+FILES = case_paths("fact_extract", "turtle_errors", "turtle_sample_generation")
 CASES = load_case_files(FILES, ROOT / "graphs", TASKS, seed=20_26)
 SHEETS = [case for case in CASES if case.task == "FactExtractStatic"]
 FAULTY = [case for case in CASES if case.task == "TurtleErrorsStatic"]

@@ -24,6 +24,7 @@ from pytest_llmkg.contracts import AskRequest
 from pytest_llmkg.errors import ConnectorError, EngineError, UserError
 from pytest_llmkg.records import Answer, Case, Message, ModelSpec
 from pytest_llmkg.tasks import discover_tasks
+from tests.case_texts import case_paths
 from tests.connectors.symbolic.prompts import HUTS, ask_query, ask_repair, fence, user
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def one_case_a_label() -> list[Case]:
     names = ["rdf_friend_count", "rdf_syntax_fix_jsonld", "rdf_syntax_fix_nt", "rdf_syntax_fix_turtle"]
     names += ["fact_extract", "sparql2answer", "sparql_syntax_fix", "text2sparql", "text2sparql_garden_mini"]
     names += ["text2sparql_numeric"]
-    files = [FIXTURES / "cases" / f"{name}.toml" for name in names]
-    cases = load_case_files(files, FIXTURES / "graphs", discover_tasks(), 1)
+    cases = load_case_files(case_paths(*names), FIXTURES / "graphs", discover_tasks(), 1)
     by_label: dict[str, list[Case]] = {}
     for case in cases:
         by_label.setdefault(case.label, []).append(case)
@@ -116,6 +116,7 @@ from pytest_llmkg.connectors.symbolic.connector import answer_messages
 from pytest_llmkg.kg import Sandbox
 from tests.connectors.symbolic.test_symbolic_connector import PROMPTS
 from tests.connectors.symbolic.prompts import user
+from tests.case_texts import case_paths
 with Sandbox() as engine:
     for prompt in PROMPTS:
         first = answer_messages(user(prompt), engine)

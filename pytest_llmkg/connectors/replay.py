@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.replay_results import (
@@ -29,6 +28,7 @@ from pytest_llmkg.records import Answer, Message, ModelSpec, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pytest_llmkg.contracts import AskRequest
 

@@ -17,7 +17,7 @@ from pytest_llmkg.kg.lockdown import no_new_files
 from pytest_llmkg.kg.query_check import message_of, refusal
 from pytest_llmkg.kg.rdflib_run import execute_rdflib, rdflib_graph
 from pytest_llmkg.kg.rows import Rows
-from pytest_llmkg.kg.terms import from_oxigraph
+from pytest_llmkg.kg.terms import XSD, from_oxigraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphCache", "LoadedGraph", "Query", "execute", "run_query"]
 
 _UNKNOWN_FUNCTION = re.compile(r"custom function <([^>]*)> is not supported")
+_WRITTEN_ALIKE = {None, f"{XSD}integer", f"{XSD}boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def run_query(loaded: LoadedGraph, query: Query, trees: QueryTrees, limits: Limi
     try:
         if query.engine == "exact" and _is_plain(loaded, query):
             result = _with_pyoxigraph(loaded, query, limits)
-            if result.error is None:
+            if result.error is None and _is_written_alike(result):
                 return result
         tree, graph = trees.take(query.text), loaded.rdflib()
     except MemoryError:
@@ -147,6 +148,11 @@ def _is_plain(loaded: LoadedGraph, query: Query) -> bool:
     if plain is None or plain.renames(query.prefixes):
         return False
     return not (plain.has_strings and loaded.types_strings)
+
+
+def _is_written_alike(result: QueryResult) -> bool:
+    """Whether both engines write every literal of ``result`` alike; they shorten 1.50 and dates in their own ways."""
+    return all(term is None or term.datatype in _WRITTEN_ALIKE for row in result.rows for term in row)
 
 
 def _with_pyoxigraph(loaded: LoadedGraph, query: Query, limits: Limits) -> QueryResult:

@@ -115,7 +115,7 @@ import hashlib, sys
 from pytest_llmkg.connectors.symbolic.connector import answer_messages
 from pytest_llmkg.kg import Sandbox
 from tests.connectors.symbolic.test_symbolic_connector import PROMPTS
-from tests.case_texts import case_paths
+from tests.connectors.symbolic.prompts import user
 with Sandbox() as engine:
     for prompt in PROMPTS:
         first = answer_messages(user(prompt), engine)

@@ -132,6 +132,8 @@ def _read_entries(path: Path) -> dict[str, object]:
         raise ModelFileError(f"{path}: the model table cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ModelFileError(f"{path}: not a TOML file: {error}") from error
+    except RecursionError as error:
+        raise ModelFileError(f"{path}: not a TOML file: nested too deeply") from error
     if path.name == "pyproject.toml":
         data = _sub_table(_sub_table(data, "tool", path), "pytest_llmkg", path)
     for key in data if isinstance(data, dict) else ():

@@ -211,7 +211,7 @@ def _parse(line: bytes) -> dict[str, Json] | None:
     """The object in ``line``, None if the line is broken."""
     try:
         data = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested without end
         return None
     return data if isinstance(data, dict) else None
 

@@ -230,6 +230,7 @@ def test_an_alias_with_a_dot_but_without_quotes_is_explained(tmp_path: Path) -> 
     ("name", "text", "complaint"),
     [
         ("llmkg.toml", "[models", "not a TOML file"),
+        pytest.param("llmkg.toml", f"a={'[' * 50_000}", "not a TOML file: nested too deeply", id="deep"),
         ("llmkg.toml", "[model.x]\n", "unknown table 'model', did you mean 'models'?"),
         ("llmkg.toml", "models = 3\n", "'models' must be a table, found 3"),
         ("llmkg.toml", "[models]\nx = 3\n", "model 'x': must be a table of settings, found 3"),

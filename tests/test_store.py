@@ -144,6 +144,8 @@ ENTRY = line("transcript", dialogue(1))
         ([ENTRY], "run.jsonl:1: expected the header first"),
         ([HEADER, HEADER], "run.jsonl:2: a second header"),
         ([HEADER, "{broken", ENTRY], "run.jsonl:2: the line is no JSON object"),
+        ([HEADER, "[" * 100_000, ENTRY], "run.jsonl:2: the line is no JSON object"),
+        (["[" * 100_000], "run.jsonl: the run file has no header"),
         ([HEADER, "[1]", ENTRY], "run.jsonl:2: the line is no JSON object"),
         ([HEADER, '{"kind":"case","id":NaN}', ENTRY], "run.jsonl:2: the line is no JSON object"),
         ([HEADER, '{"kind":"sausage"}'], "run.jsonl:2: unknown kind of line 'sausage'"),

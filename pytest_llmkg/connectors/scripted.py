@@ -88,6 +88,8 @@ def _read_object(path: Path) -> dict[str, object]:
     except ValueError as error:
         kind = "TOML" if path.suffix == ".toml" else "JSON"
         raise UserError(f"{path}: the script is not valid {kind}: {error}") from error
+    except RecursionError as error:
+        raise UserError(f"{path}: the script cannot be read: it is nested too deeply") from error
     if not isinstance(data, dict):
         raise UserError(f"{path}: the script must be an object with 'answers' or 'cases'")
     return data

@@ -101,6 +101,7 @@ def test_toml_is_read_as_well(tmp_path: Path) -> None:
     ("text", "place"),
     [
         ("{", "not valid JSON"),
+        pytest.param("[" * 100_000, "nested too deeply", id="deep"),
         ("[]", "must be an object"),
         ("{}", "neither 'answers' nor 'cases'"),
         ('{"answer": ["a"]}', "unknown part 'answer', did you mean 'answers'?"),

@@ -1,7 +1,8 @@
 """Any model that litellm reaches, named ``provider/model``, e.g. ``openai/gpt-4o``.
 
 litellm takes seconds to import, so it is imported at the first call, and only in `_import_litellm`. Keys come
-from the environment and stay there: what an error says is scrubbed. One call is one request: nothing is tried
+from the environment and stay there: what an error says is scrubbed, and an endpoint that repeats a key in its
+answer has it replaced. One call is one request: nothing is tried
 again here.
 """
 
@@ -58,6 +59,7 @@ _SECRET_TEXT = re.compile(r"\b(Bearer\s+|sk-)[\w.*-]{6,}")
 _URL = re.compile(r"https?://[^\s'\"<>)\]]+")
 _NOISE = re.compile(r"^(litellm\.)?\w*(Error|Timeout|Exception)( \w*Error)?(:| - )\s*")
 _LONGEST_CAUSE = 300
+_SHORTEST_KEY = 12
 
 
 class LitellmConnector:
@@ -140,11 +142,11 @@ class LitellmConnector:
             raise self._error("the endpoint sent an answer without text")
         reason, model = getattr(choices[0], "finish_reason", None), getattr(response, "model", None)
         return Answer(
-            text=content or "",
-            stop_reason=None if reason is None else str(reason),
+            text=_without_keys(content or ""),
+            stop_reason=None if reason is None else _without_keys(str(reason)),
             usage=self._usage(response),
             seconds=seconds,
-            served_model=str(model) if model else None,
+            served_model=_without_keys(str(model)) if model else None,
         )
 
     def _usage(self, response: Any) -> Usage:
@@ -232,6 +234,15 @@ def _clean_url(url: str) -> str:
     except ValueError:
         return "an address that cannot be read"
     return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+
+
+def _without_keys(text: str) -> str:
+    """``text`` without the environment's keys; a server may echo its request, and answers are written to files."""
+    for name, value in os.environ.items():
+        # Stand-ins for a key, such as "not-needed", may be words of an answer.
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_KEY:
+            text = text.replace(value, "[hidden]")
+    return text
 
 
 def _one_line(text: str, environment: Mapping[str, str] | None = None) -> str:

@@ -188,3 +188,15 @@ def test_any_text_can_be_cleaned_as_an_address(text: str) -> None:
 def test_an_address_keeps_host_port_and_path_only() -> None:
     assert _clean_url("https://u:p@host.example:8443/v1?key=1#x") == "https://host.example:8443/v1"
     assert _clean_url("http://[broken") == "an address that cannot be read"
+
+
+def test_a_server_that_repeats_the_key_does_not_get_it_into_the_records(
+    ask: Caller, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "zq7Kx91LongSecretValue4242"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("OTHER_API_KEY", "EMPTY")
+    server.reply, server.finish_reason = f"EMPTY\nAuthorization: Bearer {key}", f"stop {key}"
+    answer = ask(spec(api_base=server.url))
+    assert answer.text == "EMPTY\nAuthorization: Bearer [hidden]"
+    assert key not in repr(answer)

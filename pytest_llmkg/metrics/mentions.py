@@ -11,7 +11,8 @@ from pytest_llmkg.records import Number
 __all__ = ["MentionMatch", "final_mention", "match_mentions", "room_for"]
 
 _PERSON = re.compile(r"person-0*(\w+)")
-_ANY_PERSON = re.compile(r"person-0*(\w+)", re.IGNORECASE)
+# Without the underscore, which may be a mark of emphasis around the name.
+_ANY_PERSON = re.compile(r"person-0*([^\W_]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

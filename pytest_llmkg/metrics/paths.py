@@ -23,7 +23,7 @@ _TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _LIST_LINE = re.compile(r"^[\s:\-]*(https?://\S+\s*)$", re.MULTILINE)
 _HTTP = re.compile(r"https?://[^\s<>`\"']+")
 # In front of an IRI; published rules read over a colon or a hyphen there, too.
-_MARKS = re.compile(r"^(?:(?:[-*+•]|\d+[.)])\s*|:)+(?=<?[a-z][a-z0-9+.-]*:/)")
+_MARKS = re.compile(r"^(?:(?:[-*+•]|\d+[.)])\s*|:)+(?=`?<?[a-z][a-z0-9+.-]*:/)")
 
 
 def shortest_path(triples: Iterable[str], start: str, end: str) -> tuple[str, ...]:
@@ -99,8 +99,8 @@ def answered_path(text: str) -> list[str]:
     content, the third is shown by some serialization formats and hidden by others.
     """
     lines = [_MARKS.sub("", line.strip()).strip() for line in text.splitlines()]
-    kept = [line for line in lines if line and not line.startswith(("```", "_:"))]
-    return [line.removeprefix("<").removesuffix(">") for line in kept]
+    kept = [line for line in lines if line and not line.startswith(("```", "~~~", "_:"))]
+    return [line.removeprefix("`").removesuffix("`").removeprefix("<").removesuffix(">") for line in kept]
 
 
 def match_path(text: str, path: Sequence[str]) -> SetMatch:
@@ -112,10 +112,10 @@ def path_notes(text: str) -> tuple[str, ...]:
     """What the corrected reading treats otherwise in ``text``; at least one entry."""
     lines = [line.strip() for line in text.splitlines()]
     causes = {
-        "fences": any(line.startswith("```") for line in lines),
+        "fences": any(line.startswith(("```", "~~~")) for line in lines),
         "blank lines": "" in lines,
         "blank nodes": any(line.startswith("_:") for line in lines),
-        "notation": any(line.startswith("<") or _MARKS.match(line) for line in lines),
+        "notation": any(line.startswith(("<", "`")) or _MARKS.match(line) for line in lines),
         "doubles": len(set(answered_path(text))) != len(answered_path(text)),
     }
     return tuple(cause for cause, applies in causes.items() if applies) or ("order",)

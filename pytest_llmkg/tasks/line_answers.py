@@ -95,9 +95,9 @@ def _notes(text: str, reference: Sequence[str]) -> tuple[str, ...]:
     lines = text.splitlines()
     causes = {
         "empty result": not reference,
-        "fences": any(line.strip().startswith("```") for line in lines),
+        "fences": any(line.strip().startswith(("```", "~~~")) for line in lines),
         "blank lines": any(not line.strip() for line in lines),
-        "notation": any(mark in text for mark in ('"', "<", "0:")) or [s.strip() for s in lines] != lines,
+        "notation": any(mark in text for mark in ('"', "<", "0:", "`")) or [s.strip() for s in lines] != lines,
         "count of lines": _is_number(reference) and len(value_lines(text)) != 1,
         "doubles": len(set(value_lines(text))) != len(value_lines(text)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_llmkg.metrics.mentions import match_mentions, room_for
+from pytest_llmkg.metrics.mentions import final_mention, match_mentions, room_for
 
 RIGHT = "person-00000004"
 IRI = f"https://kg.example/people/{RIGHT}"  # 41 characters
@@ -68,3 +68,8 @@ def test_room(text: str, room: float) -> None:
 
 def test_a_text_with_room_gets_a_whole_1() -> None:
     assert type(room_for(IRI, IRI)) is int
+
+
+@pytest.mark.parametrize("mark", ["", "_", "__", "*", "`", "_**"])
+def test_marks_of_emphasis_are_no_part_of_the_final_name(mark: str) -> None:
+    assert final_mention(f"It is {mark}{IRI}{mark[::-1]}.") == "4"

@@ -219,12 +219,18 @@ def test_plain_queries_exist_for_the_property_above() -> None:
     assert plain_query("select ?x where { ?x a :Animal }") is not None
 
 
+def solutions(result: QueryResult) -> list[str]:
+    """Without the order of columns, which ``SELECT *`` leaves open, and without labels of blank nodes."""
+    named = (zip(result.variables, row, strict=True) for row in result.rows)
+    return sorted(repr(sorted((v, t.kind, t.kind != "bnode" and t.value) for v, t in row if t)) for row in named)
+
+
 @settings(max_examples=60, deadline=None)
 @given(query=QUERIES)
 def test_exact_is_rdflib(query: str, engines: dict[str, Sandbox]) -> None:
     exact, rdflib = (run(engines[name], query) for name in ("exact", "rdflib"))
     assert (exact.error is None) == (rdflib.error is None)
-    assert values(exact) == values(rdflib)
+    assert solutions(exact) == solutions(rdflib)
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ def _load(spec: ModelSpec) -> Any:
     params.model.path = str(path)
     params.n_ctx = spec.context or _CONTEXT
     params.n_parallel = 1
+    params.cache_ram_mib = 0  # or it keeps up to 8 GiB of old prompts, although the prompt cache is off
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.verbosity = 0
     try:

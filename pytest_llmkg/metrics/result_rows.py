@@ -45,6 +45,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Choices of columns tried at the most: 3 of 8 columns are 336.
 _MOST_CHOICES = 400
 _MOST_STEPS = 10_000_000
+_FURTHER_COLUMNS = 8
 
 Key = tuple[str, ...]
 
@@ -53,9 +54,10 @@ def match_rows(answered: QueryResult, reference: QueryResult, *, ordered: bool) 
     """Precision, recall and F1 of the rows of ``answered``.
 
     Rows are a multiset, or a sequence when ``ordered`` (the reference query has ORDER BY). Names and order of columns
-    do not count, and further columns are left out: the choice of answered columns that agrees best is taken. Numbers
-    are compared by value, other literals with datatype and language, any blank node equals any other. Two empty
-    results agree; an empty one agrees with no other. For ASK the two truth values are compared.
+    do not count, and up to eight further columns are left out: the choice of answered columns that agrees best is
+    taken. With more of them, which could hold a guess each, no row agrees. Numbers are compared by value, other
+    literals with datatype and language, any blank node equals any other. Two empty results agree; an empty one agrees
+    with no other. For ASK the two truth values are compared.
     """
     if answered.error is not None:
         return SetMatch(0.0, 0.0, 0.0)
@@ -66,7 +68,7 @@ def match_rows(answered: QueryResult, reference: QueryResult, *, ordered: bool) 
     wanted = [tuple(map(term_key, row)) for row in reference.rows]
     given = [tuple(map(term_key, row)) for row in answered.rows]
     width = len(wanted[0]) if wanted else 0
-    if not wanted or not given or len(given[0]) < width:
+    if not wanted or not given or not width <= len(given[0]) <= width + _FURTHER_COLUMNS:
         return match(given, wanted)
     choices = _choices(given, wanted, width)
     if len(given) * len(wanted) * len(choices) > _MOST_STEPS:

@@ -80,7 +80,8 @@ def parse_settings(config: pytest.Config) -> Settings:
     """The settings of this session: command line over ini over default.
 
     Raises:
-        UserError: ``--tasks`` names none, as with an empty shell variable; running all tasks then could be dear.
+        UserError: ``--tasks`` names none, as with an empty shell variable; running all tasks then could be dear. Or
+            ``--llmkg-run-dir`` is empty, likewise.
     """
     get = config.getoption
     models, tasks = get("models"), get("tasks")
@@ -88,6 +89,8 @@ def parse_settings(config: pytest.Config) -> Settings:
         raise UserError("--tasks names no task; leave it out to run all of them")
     base = config.invocation_params.dir
     run_dir = get("llmkg_run_dir")
+    if run_dir is not None and not run_dir.strip():
+        raise UserError("--llmkg-run-dir names no folder; leave it out for a new one under reports/runs")
     seed = get("llmkg_seed")
     return Settings(
         models=_split(models if models is not None else ",".join(config.getini("llmkg_models"))),

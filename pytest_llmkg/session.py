@@ -126,7 +126,7 @@ class Keeper:
         self._lock = new_cipher(private_key() or PUBLIC).lock if suite.settings.seal_run else None
         self._writer: RunWriter | None = None
         self.directory = suite.settings.run_dir or self._default_directory()
-        if (self.directory / FILE_NAME).exists():
+        if self._holds_a_run():
             raise UserError(f"{self.directory} holds a run already; choose another --llmkg-run-dir")
         nearest = next(path for path in (self.directory, *self.directory.parents) if os.access(path, os.F_OK))
         if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
@@ -172,6 +172,12 @@ class Keeper:
         except (UserError, OSError) as error:
             return FinishedRun(run, self.directory / "leaderboard.html", f"not every report was written: {error}")
         return FinishedRun(run, page)
+
+    def _holds_a_run(self) -> bool:
+        try:
+            return (self.directory / FILE_NAME).exists()
+        except OSError as error:  # e.g. a name that is too long
+            raise UserError(f"no run can be written to {self.directory}: {error.strerror}") from error
 
     def _default_directory(self) -> Path:
         models = self._suite.models

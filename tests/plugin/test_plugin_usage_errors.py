@@ -40,6 +40,8 @@ BAD_OPTIONS = {
     "--llmkg-cases=missing.toml": "missing.toml: cannot be read",
     "--llmkg-cases=empty": "empty: the folder holds no case file",
     "--llmkg-run-dir=tiny.toml/run": "tiny.toml is no folder",
+    "--llmkg-run-dir=": "--llmkg-run-dir names no folder",
+    f"--llmkg-run-dir={'a' * 300}": "File name too long",
 }
 
 

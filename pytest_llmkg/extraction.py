@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["FencedBlock", "fenced_blocks", "find_query"]
+__all__ = ["FencedBlock", "fenced_blocks", "find_query", "shortened"]
 
 # Opening fence with an optional tag up to the end of its line; the content ends at the next three backticks,
 # wherever on a line they stand (LLM-KG-Bench 3 accepts a closing fence behind the last content line).
@@ -36,3 +36,11 @@ def find_query(text: str) -> str | None:
     Source: LLM-KG-Bench 3; reproduces 1,834 of 1,834 recorded extractions of the Text2Sparql tasks.
     """
     return next((b.content for b in fenced_blocks(text) if _SELECT.search(b.content)), None)
+
+
+def shortened(text: str, most: int) -> str:
+    """``text``, its middle left out where it has more than ``most`` characters."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} [...] {text[-half:]}"

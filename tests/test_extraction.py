@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_llmkg.extraction import fenced_blocks, find_query
+from pytest_llmkg.extraction import fenced_blocks, find_query, shortened
 
 QUERY = "SELECT ?s WHERE { ?s ?p ?o }"
 
@@ -94,3 +94,11 @@ def test_a_wrapped_text_is_found_unless_it_holds_a_fence(text: str) -> None:
         assert contents(wrapped) == [("x", text.replace("\r\n", "\n").strip())]
     else:
         assert fenced_blocks(wrapped)
+
+
+@given(st.text(max_size=50), st.integers(2, 40))
+def test_shortened_keeps_both_ends(text: str, most: int) -> None:
+    short = shortened(text, most)
+    assert short == text if len(text) <= most else len(short) <= most + len(" [...] ")
+    assert short.startswith(text[: most // 2])
+    assert short.endswith(text[-(most // 2) :])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.cases.generated import resolve_graph
 from pytest_llmkg.contracts import FieldType, GraphText, KgEngine, QueryResult, QueryVerdict
 from pytest_llmkg.errors import RecordError
-from pytest_llmkg.extraction import fenced_blocks, find_query
+from pytest_llmkg.extraction import fenced_blocks, find_query, shortened
 from pytest_llmkg.metrics.result_rows import match_rows
 from pytest_llmkg.metrics.results import answer_set, match_names, match_result, shown_answer_set
 from pytest_llmkg.metrics.similarity import unified_diff
@@ -46,6 +46,7 @@ _HINTS = {
     "missing": "Your reply holds no fenced code block with a SELECT query. Please reply with exactly one.",
     "empty": "Your query runs, but it finds nothing in the graph. Please check it against the graph and try again.",
 }
+_LONGEST_QUOTE = 10_000  # characters of what a hint repeats
 # The published text for an answer without any query (a Python message); kept, since recorded runs hold it.
 _NO_QUERY = "expected string or bytes-like object"
 _NO_ERROR = "The SPARQL query syntax is correct."
@@ -92,7 +93,8 @@ def query_feedback(_case: Case, turn: Turn) -> Feedback | None:
     if info["sparql"] is None:
         return Feedback("syntax", _HINTS["missing"])
     if not turn.evaluation.scores()["answerParse"]:
-        return Feedback("syntax", _HINTS["syntax"].format(error=info["parseError"], query=info["sparql"]))
+        error, query = (shortened(str(info[name]), _LONGEST_QUOTE) for name in ("parseError", "sparql"))
+        return Feedback("syntax", _HINTS["syntax"].format(error=error, query=query))
     if not info["answerSetSize"]:
         return Feedback("empty", _HINTS["empty"])
     return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, KgEngine, Task
 from pytest_llmkg.errors import RecordError
-from pytest_llmkg.extraction import FencedBlock, fenced_blocks
+from pytest_llmkg.extraction import FencedBlock, fenced_blocks, shortened
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.metrics.graph_match import match_erased, match_graphs
 from pytest_llmkg.metrics.similarity import diff_ratio, edit_ratio, similarity_gain, unified_diff
@@ -70,6 +70,7 @@ The parser says:
 
 {form}"""
 
+_LONGEST_ERROR = 2000
 _FORM = (
     "Reply with the whole repaired document in exactly one fenced code block (a line of three backticks before and "
     "after it) and write nothing outside that block."
@@ -144,7 +145,8 @@ def feedback(_case: Case, turn: Turn) -> Feedback | None:
         kind = "format"
     else:
         return None
-    error = turn.evaluation.info.get("syntaxError") or "the answer is empty"
+    # A parser may quote a line of a million characters.
+    error = shortened(str(turn.evaluation.info.get("syntaxError") or "the answer is empty"), _LONGEST_ERROR)
     return Feedback(kind, _HINTS[kind].format(error=error, form=_FORM))
 
 

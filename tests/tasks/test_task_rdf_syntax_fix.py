@@ -214,3 +214,12 @@ def test_a_case_that_is_wrong_itself_is_an_error_not_a_score(kg: KgEngine) -> No
     bad = Case("x", "RdfSyntaxFixList", "F", {"format": "turtle", "broken": BROKEN, "reference": BROKEN})
     with pytest.raises(RecordError, match="case F/x: the field 'reference' does not parse"):
         evaluate(block(RIGHT), kg, bad)
+
+
+def test_a_hint_does_not_repeat_a_line_of_a_million_characters(kg: KgEngine) -> None:
+    case = Case("nt", "RdfSyntaxFixList", "Fix", {**CASE.data, "format": "nt", "reference": "<a:a> <a:b> <a:c> ."})
+    evaluation = TASK.evaluate(case, Answer("x" * 500_000), kg)
+    feedback = TASK.feedback(case, Turn(Prompt.user("?"), Answer(""), evaluation))
+    assert feedback is not None
+    assert feedback.kind == "syntax"
+    assert len(feedback.text) < 3000

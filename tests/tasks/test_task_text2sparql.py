@@ -256,3 +256,11 @@ def test_a_case_that_is_wrong_itself_is_an_error_not_a_score(kg: KgEngine) -> No
     bad = Case("x", "Text2SparqlList", "T2S", {**DATA, "query": "SELECT"})
     with pytest.raises(RecordError, match="case T2S/x: the field 'query' does not parse"):
         evaluate(block(QUERY), kg, bad)
+
+
+def test_a_hint_repeats_a_long_query_in_part_only(kg: KgEngine) -> None:
+    evaluation = evaluate(block(f"SELECT ?s {{ {'x' * 500_000} }}"), kg)
+    feedback = TASK.feedback(CASE, Turn(Prompt.user("?"), Answer(""), evaluation))
+    assert feedback is not None
+    assert feedback.kind == "syntax"
+    assert len(feedback.text) < 30_000

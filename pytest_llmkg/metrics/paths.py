@@ -111,11 +111,12 @@ def match_path(text: str, path: Sequence[str]) -> SetMatch:
 def path_notes(text: str) -> tuple[str, ...]:
     """What the corrected reading treats otherwise in ``text``; at least one entry."""
     lines = [line.strip() for line in text.splitlines()]
+    fences = [line for line in lines if line.startswith(("```", "~~~"))]
     causes = {
-        "fences": any(line.startswith(("```", "~~~")) for line in lines),
+        "fences": bool(fences),
         "blank lines": "" in lines,
         "blank nodes": any(line.startswith("_:") for line in lines),
-        "notation": any(line.startswith(("<", "`")) or _MARKS.match(line) for line in lines),
+        "notation": any(line.startswith(("<", "`")) or _MARKS.match(line) for line in lines if line not in fences),
         "doubles": len(set(answered_path(text))) != len(answered_path(text)),
     }
     return tuple(cause for cause, applies in causes.items() if applies) or ("order",)

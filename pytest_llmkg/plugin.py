@@ -41,6 +41,7 @@ class _State:
         self.keeper: Keeper | None = None
         self.finished: FinishedRun | None = None
         self.problems: list[str] = []
+        self.without_cases = 0
 
 
 _STATE = pytest.StashKey[_State]()
@@ -121,6 +122,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if empty:
         config.hook.pytest_deselected(items=empty)
         items[:] = [item for item in items if item not in empty]
+    config.stash[_STATE].without_cases = len(empty)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Says so when benchmark tests have nothing to ask, which ``--tasks`` does not explain."""
+    state = config.stash[_STATE]
+    if not state.without_cases or state.suite is None or state.suite.settings.tasks:
+        return []
+    hint = "name a case file of their tasks by --llmkg-cases=FILE or by llmkg_cases in the ini file"
+    return [f"llmkg: {state.without_cases} benchmark test(s) have no cases; {hint}"]
 
 
 @dataclass(frozen=True, slots=True)

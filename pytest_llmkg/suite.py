@@ -93,7 +93,7 @@ class Suite:
         times = "once" if self.settings.iterations == 1 else f"{self.settings.iterations} times"
         return [
             f"models {', '.join(model.id for model in self.models)}",
-            f"cases {len(self.cases)} of {labels} task labels, each asked {times}",
+            f"cases {len(self.cases)} to choose from, of {labels} task variants; each asked {times}",
             f"seed {self.settings.seed}",
         ]
 

@@ -9,7 +9,6 @@ again here.
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import json
 import logging
 import math
@@ -19,8 +18,9 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_llmkg.connectors.litellm_check import BASE_VARIABLES, check_installed, check_spec
 from pytest_llmkg.contracts import ConnectorFactory
-from pytest_llmkg.errors import ConnectorError, UserError
+from pytest_llmkg.errors import ConnectorError
 from pytest_llmkg.records import Answer, ModelSpec, Usage
 
 if TYPE_CHECKING:
@@ -30,30 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CONNECTOR", "LitellmConnector"]
 
-# These releases carried a credential stealer (OSV MAL-2026-2144).
-_MALICIOUS = ("1.82.7", "1.82.8")
-# The environment variables that litellm takes an endpoint's address from, for the providers without an own
-# address.
-_BASE_VARIABLES = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
-    "ollama": ("OLLAMA_API_BASE",),
-    "ollama_chat": ("OLLAMA_API_BASE",),
-}
-_OWNED = frozenset(
-    (
-        "api_base",
-        "api_key",
-        "max_retries",
-        "messages",
-        "mock_response",
-        "model",
-        "n",
-        "num_retries",
-        "stream",
-        "timeout",
-    )
-)
 _SECRET_NAME = re.compile(r"_(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"\b(Bearer\s+|sk-)[\w.*-]{6,}")
 _URL = re.compile(r"https?://[^\s'\"<>)\]]+")
@@ -107,7 +83,7 @@ class LitellmConnector:
 
     def _base(self) -> str | None:
         """The address that is not the provider's own, None for that one."""
-        names = _BASE_VARIABLES.get(self._provider, ())
+        names = BASE_VARIABLES.get(self._provider, ())
         return self._spec.api_base or next((os.environ[name] for name in names if os.environ.get(name)), None)
 
     def _arguments(self, request: AskRequest) -> dict[str, Any]:
@@ -201,7 +177,7 @@ def _cause(error: BaseException, timeout: float) -> str:
 
 
 def _import_litellm() -> Any:
-    _check_installed()
+    check_installed()
     # Otherwise the import fetches a price list, and prices may change during a run.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
@@ -215,15 +191,6 @@ def _import_litellm() -> Any:
         logger.addHandler(logging.NullHandler())
         logger.setLevel(logging.CRITICAL)
     return litellm
-
-
-def _check_installed() -> None:
-    try:
-        version = importlib.metadata.version("litellm")
-    except importlib.metadata.PackageNotFoundError as error:
-        raise UserError("litellm is not installed; install it with `pip install litellm`") from error
-    if version in _MALICIOUS:
-        raise UserError(f"litellm {version} carried a credential stealer; install another version and change your keys")
 
 
 def _clean_url(url: str) -> str:
@@ -261,30 +228,9 @@ def _flat(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def _check(spec: ModelSpec) -> None:
-    provider, _, name = spec.model.partition("/")
-    if not provider or not name:
-        raise UserError(f"model {spec.id!r}: {spec.model!r} is no litellm id, which is provider/model")
-    if provider != provider.lower():
-        raise UserError(
-            f"model {spec.id!r}: {provider!r} is no provider of litellm; a Hugging Face name needs "
-            f"one before it, e.g. hosted_vllm/{spec.model}"
-        )
-    owned = sorted(_OWNED & set(spec.extra))
-    if owned:
-        raise UserError(f"model {spec.id!r}: 'extra' must not hold {', '.join(owned)}")
-    _check_installed()
-    if provider == "hosted_vllm" and not (spec.api_base or os.environ.get("HOSTED_VLLM_API_BASE")):
-        # litellm would send the prompts to api.openai.com.
-        raise UserError(
-            f"model {spec.id!r} has no endpoint; set HOSTED_VLLM_API_BASE in the environment, or api_base in "
-            "llmkg.toml, to its server"
-        )
-
-
 CONNECTOR = ConnectorFactory(
     scheme="litellm",
     summary="Any model that litellm reaches: provider/model, e.g. openai/gpt-4o.",
     make=LitellmConnector,
-    check=_check,
+    check=check_spec,
 )

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_llmkg.analysis.aggregates import Counts
     from pytest_llmkg.reporting.views import LabelView, ModelView, Report
 
 __all__ = ["leaderboard_lines"]
 
 COLUMN = 7
 """Width of one model in the table of models and labels."""
+NARROW = 80
+"""Below this width the ranking leaves the cost out."""
 
 
 def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
@@ -29,28 +30,18 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
 
 
 def _ranking(models: Sequence[ModelView], width: int) -> list[str]:
-    tail = f"{'mean':>6} {'n':>6} {'unparsable':>10} {'errors':>6} {'cost':>10}"
-    room = width - len(tail) - 5
-    names = [_name(view) for view in models]
-    room = min(room, max([5, *map(len, names)]))
+    head = ["  mean", " scored", " unparsable", " no answer", " errors", "      cost"]
+    shown = len(head) if width >= NARROW else len(head) - 1
+    tail = "".join(head[:shown])
+    room = min(width - len(tail) - 5, max([5, *(len(view.row.model) for view in models)]))
     lines = [f"{'':>3}  {'model':<{room}}{tail}"]
-    for view, name in zip(models, names, strict=True):
-        row = view.row
-        rank = "-" if row.rank is None else str(row.rank)
-        numbers = (
-            f"{_score(row.mean):>6} {row.counts.in_mean:>6} {_unreadable(row.counts):>10} "
-            f"{row.counts.error:>6} {_cost(row.cost, known=row.cost_known):>10}"
-        )
-        lines.append(f"{rank:>3}  {_ascii(name, room):<{room}}{numbers}")
-    return lines
-
-
-def _name(view: ModelView) -> str:
-    return f"{view.row.model} ({view.note})" if view.note else view.row.model
-
-
-def _unreadable(counts: Counts) -> int:
-    return counts.unparsable + counts.no_answer
+    for view in models:
+        row, counts = view.row, view.row.counts
+        numbers = (counts.scored, counts.unparsable, counts.no_answer, counts.error)
+        cells = (_score(row.mean), *map(str, numbers), _cost(row.cost, known=row.cost_known))[:shown]
+        aligned = "".join(f"{cell:>{len(title)}}" for cell, title in zip(cells, head, strict=False))
+        lines.append(f"{'-' if row.rank is None else row.rank:>3}  {_ascii(row.model, room):<{room}}{aligned}")
+    return [*lines, *(_ascii(f"     {view.row.model}: {view.note}", width) for view in models if view.note)]
 
 
 def _labels(report: Report, width: int) -> list[str]:

@@ -166,7 +166,7 @@ def test_header_tells_what_runs(project: Project, spread: tuple[str, ...]) -> No
     result.stdout.fnmatch_lines(
         [
             "llmkg: models symbolic",
-            "llmkg: cases 3 of 1 task labels, each asked 2 times",
+            "llmkg: cases 3 to choose from, of 1 task variants; each asked 2 times",
             "llmkg: seed 11",
             "llmkg: versions pytest-llmkg *, python *, rdflib *, pyoxigraph *",
         ]

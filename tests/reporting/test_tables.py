@@ -39,9 +39,9 @@ RUN = Run(
 
 def test_terminal_table() -> None:
     assert leaderboard_lines(build_report([RUN])) == [
-        "     model  mean      n unparsable errors       cost",
-        "  1  a     0.750      2          0      0    unknown",
-        "  2  b     0.050      2          1      1    unknown",
+        "     model  mean scored unparsable no answer errors      cost",
+        "  1  a     0.750      2          0         0      0   unknown",
+        "  2  b     0.050      1          1         0      1   unknown",
         "",
         "task label    [1]    [2]",
         "Flat        0.500  0.100",

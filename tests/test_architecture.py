@@ -18,7 +18,7 @@ WORDS = {"records", "errors", "plain", "sealing", "data_files", "result_files", 
 CONTRACTS = {"contracts", "registry", "signature"}
 GROUND = {"kg", "extraction", "cases", "models"}
 PARTS = {"metrics", "connectors"}
-DOORS = {"options", "hookspecs", "suite", "session", "plugin", "cli", "commands", "rescoring", "__main__"}
+DOORS = {"options", "hookspecs", "suite", "session", "plugin", "cli", "commands", "rescore_files", "__main__"}
 MAY_IMPORT = {
     **dict.fromkeys(WORDS, WORDS),
     **dict.fromkeys(CONTRACTS, WORDS | CONTRACTS),
@@ -28,10 +28,7 @@ MAY_IMPORT = {
     "connectors.symbolic": WORDS | CONTRACTS | {"kg", "extraction", "connectors"},
     "tasks": WORDS | CONTRACTS | GROUND | {"metrics"},
     **dict.fromkeys(("dialogue", "scheduler", "rescore"), WORDS | CONTRACTS),
-    **dict.fromkeys(("store", "interchange_2023", "interchange_prefixes"), WORDS | CONTRACTS),
-    "interchange_v3": WORDS | CONTRACTS | {"interchange_prefixes"},
-    "interchange": WORDS | CONTRACTS | {"interchange_2023", "interchange_v3"},
-    "interchange_export": WORDS | CONTRACTS | {"interchange"},
+    **dict.fromkeys(("store", "interchange"), WORDS | CONTRACTS),
     "analysis": WORDS | CONTRACTS,
     "reporting": WORDS | CONTRACTS | {"analysis"},
 }

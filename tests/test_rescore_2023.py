@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pytest_llmkg.cli import main
 from pytest_llmkg.interchange import differences
-from pytest_llmkg.interchange_2023 import NOT_COMPUTED, RECORDED_TRIPLES, case_of_2023
+from pytest_llmkg.interchange.layouts_2023 import NOT_COMPUTED, RECORDED_TRIPLES, case_of_2023
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.metrics.similarity import unified_diff
 from pytest_llmkg.plain import to_plain

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_llmkg.analysis.agreement import KINDS, Agreement
 from pytest_llmkg.cli import main
-from pytest_llmkg.rescoring import Plan, Rescored, Work, rescore_all
+from pytest_llmkg.rescore_files import Plan, Rescored, Work, rescore_all
 from pytest_llmkg.result_files import read_records
 
 Record = dict[str, Any]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.commands import Command
 from pytest_llmkg.errors import UserError
-from pytest_llmkg.interchange_export import exported_record
+from pytest_llmkg.interchange.export import exported_record
 from pytest_llmkg.reporting.files import write_atomically
 from pytest_llmkg.reporting.tabular import render_csv
 from pytest_llmkg.reporting.views import build_report
-from pytest_llmkg.rescoring import layout
+from pytest_llmkg.rescore_files import layout
 from pytest_llmkg.result_files import is_result_file, write_records
 from pytest_llmkg.store import Run, read_run
 

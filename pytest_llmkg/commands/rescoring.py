@@ -17,14 +17,14 @@ from pytest_llmkg.errors import UnknownNameError, UserError
 from pytest_llmkg.kg import format_named
 from pytest_llmkg.records import Transcript
 from pytest_llmkg.reporting.rescoring import CORRECTION_FORMATS, render_agreement, render_corrections
-from pytest_llmkg.rescoring import Plan, RecordedRun, Work, rescore_all
+from pytest_llmkg.rescore_files import Plan, RecordedRun, Work, rescore_all
 from pytest_llmkg.result_files import is_result_file, read_records, write_records
 from pytest_llmkg.store import RunWriter, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_llmkg.rescoring import Rescored
+    from pytest_llmkg.rescore_files import Rescored
 
 __all__ = ["COMMANDS"]
 

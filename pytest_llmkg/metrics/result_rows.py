@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Choices of columns tried at the most: 3 of 8 columns are 336.
 _MOST_CHOICES = 400
 _MOST_STEPS = 10_000_000
-_FURTHER_COLUMNS = 8
+_FURTHER_COLUMNS = 3
 
 Key = tuple[str, ...]
 
@@ -54,7 +54,7 @@ def match_rows(answered: QueryResult, reference: QueryResult, *, ordered: bool) 
     """Precision, recall and F1 of the rows of ``answered``.
 
     Rows are a multiset, or a sequence when ``ordered`` (the reference query has ORDER BY). Names and order of columns
-    do not count, and up to eight further columns are left out: the choice of answered columns that agrees best is
+    do not count, and up to three further columns are left out: the choice of answered columns that agrees best is
     taken. With more of them, which could hold a guess each, no row agrees. Numbers are compared by value, other
     literals with datatype and language, any blank node equals any other. Two empty results agree; an empty one agrees
     with no other. For ASK the two truth values are compared.

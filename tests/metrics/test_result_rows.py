@@ -56,13 +56,14 @@ def test_many_ordered_rows_with_many_columns_are_compared_in_order_once(monkeypa
 
     monkeypatch.setattr(sequences, "_common", counted)
     wanted = result(*((number(str(i)),) for i in range(200)))
-    wide = result(*(tuple(number(str(i + 1000 * j)) for j in range(9)) for i in range(6000)))
+    wide = result(*(tuple(number(str(i + 1000 * j)) for j in range(4)) for i in range(15_000)))
     match = match_rows(wide, wanted, ordered=True)
-    assert (match.precision, match.recall) == (pytest.approx(200 / 6000), 1.0)
-    assert compared == [6000]
+    assert match.precision == pytest.approx(200 / 15_000)
+    assert match.recall == 1
+    assert compared == [15_000]
 
 
 def test_further_columns_are_left_out_unless_they_are_a_list_of_guesses() -> None:
     wanted = result((number("7"),))
-    assert match_rows(result(tuple(number(str(i)) for i in range(9))), wanted, ordered=False).f1 == 1
-    assert match_rows(result(tuple(number(str(i)) for i in range(60))), wanted, ordered=False).f1 == 0
+    assert match_rows(result(tuple(number(str(i)) for i in (9, 8, 7, 6))), wanted, ordered=False).f1 == 1
+    assert match_rows(result(tuple(number(str(i)) for i in (9, 8, 7, 6, 5))), wanted, ordered=False).f1 == 0

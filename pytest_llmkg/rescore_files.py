@@ -13,8 +13,8 @@ from pytest_llmkg.analysis.dialogue import has_dialogues, published_scores
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.errors import EngineError, LlmkgError, UserError
 from pytest_llmkg.interchange import Reading, RecordedDialogue, differences, recorded_dialogue, with_scores
-from pytest_llmkg.interchange_2023 import RECORDED_TRIPLES
-from pytest_llmkg.interchange_v3 import TIME_OUT
+from pytest_llmkg.interchange.layout_3 import TIME_OUT
+from pytest_llmkg.interchange.layouts_2023 import RECORDED_TRIPLES
 from pytest_llmkg.kg import DEFAULT_LIMITS, RESCORING_LIMITS, Sandbox
 from pytest_llmkg.kg.sandbox import EngineName
 from pytest_llmkg.plain import Json, to_plain

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_llmkg.contracts import GraphText
-from pytest_llmkg.interchange_prefixes import (
+from pytest_llmkg.interchange.prefixes import (
     BROKEN_RDFS,
     BROKEN_XSD,
     DEFAULT_PREFIXES,

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_llmkg.contracts import GraphText
-from pytest_llmkg.interchange_2023 import NOT_COMPUTED, case_of_2023
-from pytest_llmkg.interchange_v3 import CONVERTERS, MissingGraphError, Source
+from pytest_llmkg.interchange.layout_3 import CONVERTERS, MissingGraphError, Source
+from pytest_llmkg.interchange.layouts_2023 import NOT_COMPUTED, case_of_2023
 from pytest_llmkg.plain import Json
 from pytest_llmkg.records import Case
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.commands import Command
+from pytest_llmkg.errors import UserError
 from pytest_llmkg.reporting.files import write_atomically
 from pytest_llmkg.reporting.html import render_page
 from pytest_llmkg.reporting.markdown import render_markdown
@@ -36,8 +37,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    ending = options.out.suffix.lstrip(".") if options.out else ""
-    form = options.format or (ending if ending in _FORMATS else "md")
+    ending = options.out.suffix.lstrip(".").lower() if options.out else "md"
+    form = options.format or ending
+    if form not in _FORMATS:
+        raise UserError(f"{options.out}: unknown ending; use {', '.join(f'.{name}' for name in _FORMATS)}, or --format")
     text = _FORMATS[form](build_report([read_run(path) for path in options.runs]), datetime.now(UTC))
     if options.out is None:
         sys.stdout.write(text)

@@ -19,6 +19,7 @@ CORRECTION_FORMATS = ("text", "md", "csv")
 """How the table of corrections can be written."""
 
 _SHOWN_DIFFERENCES = 20
+_LABEL_WIDTH = 49  # of the longest published label
 _HEAD = ("model", "task", "score", "n", "published", "corrected", "difference", "changed", "what moved it")
 _TAKEN = {
     "results": "recorded result taken, since the queried graph is out of reach",
@@ -50,7 +51,7 @@ def render_agreement(found: Agreement, seconds: float) -> str:
 
 
 def _line(label: str, dialogues: str, cells: Sequence[str]) -> str:
-    return f"{label} {dialogues:>9}" + "".join(f" {cell:>16}" for cell in cells)
+    return f"{label:<{_LABEL_WIDTH}} {dialogues:>9}" + "".join(f" {cell:>16}" for cell in cells)
 
 
 def _ratio(found: Agreement, kind: str, label: str | None = None) -> str:

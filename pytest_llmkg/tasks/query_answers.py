@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.metrics.results import Value
     from pytest_llmkg.plain import Json
 
-__all__ = ["AGGREGATED", "QUERY_FIELDS", "QUERY_FORM", "evaluate_query", "query_feedback"]
+__all__ = ["AGGREGATED", "QUERY_FIELDS", "QUERY_FORM", "check_query_case", "evaluate_query", "query_feedback"]
 
 AGGREGATED = ("answerParse", "f1measure", "combined")
 # Fields of a case that scoring needs. "correctedPrefixes" are those of the corrected rules, where a recorded run
@@ -85,6 +85,24 @@ def evaluate_query(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> 
         _corrected(case, query, rows, published, kg, task),
     )
     return Evaluation("scored", score_sets, info)
+
+
+def check_query_case(case: Case, kg: KgEngine) -> None:
+    """Runs the reference query, before anything is asked: a faulty case must not cost an answer.
+
+    Raises:
+        RecordError: the field ``query`` does not parse or run, or gives other values than the field ``result``.
+    """
+    place = f"case {case.label}/{case.id}"
+    error = kg.check_query(case.text("query")).error
+    prefixes = case.mapping("prefixes")
+    rows = kg.run_query(_graph(case), case.text("query"), prefixes)
+    if error is not None or rows.error is not None:
+        raise RecordError(f"{place}: the field 'query' cannot be used: {error or rows.error}")
+    values = sorted(value if isinstance(value, str) else value[0] for value in answer_set(rows, prefixes))
+    if rows.boolean is None and values != sorted(set(case.texts("result"))):
+        shown = ", ".join(values[:5]) + (", ..." if len(values) > 5 else "")
+        raise RecordError(f"{place}: the field 'result' is not what the field 'query' gives: {shown or 'nothing'}")
 
 
 def query_feedback(_case: Case, turn: Turn) -> Feedback | None:

@@ -9,7 +9,14 @@ from __future__ import annotations
 from pytest_llmkg.contracts import KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, TaskInfo
-from pytest_llmkg.tasks.query_answers import AGGREGATED, QUERY_FIELDS, QUERY_FORM, evaluate_query, query_feedback
+from pytest_llmkg.tasks.query_answers import (
+    AGGREGATED,
+    QUERY_FIELDS,
+    QUERY_FORM,
+    check_query_case,
+    evaluate_query,
+    query_feedback,
+)
 
 __all__ = ["TASK"]
 
@@ -45,6 +52,7 @@ The parser says:
 
 def prompt(case: Case, kg: KgEngine) -> Prompt:
     """Shows the broken query, what it is meant to answer, and the parser's message."""
+    check_query_case(case, kg)
     broken = case.text("broken")
     error = kg.check_query(broken).error
     if error is None:

@@ -9,7 +9,14 @@ from pytest_llmkg.contracts import KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, TaskInfo
-from pytest_llmkg.tasks.query_answers import AGGREGATED, QUERY_FIELDS, QUERY_FORM, evaluate_query, query_feedback
+from pytest_llmkg.tasks.query_answers import (
+    AGGREGATED,
+    QUERY_FIELDS,
+    QUERY_FORM,
+    check_query_case,
+    evaluate_query,
+    query_feedback,
+)
 
 __all__ = ["TASK"]
 
@@ -52,8 +59,9 @@ The names of the graph are numbers. This table tells what they stand for:
 """
 
 
-def prompt(case: Case, _kg: KgEngine) -> Prompt:
+def prompt(case: Case, kg: KgEngine) -> Prompt:
     """Shows the question, what the case shows of the graph, and, for numeric names, the label table."""
+    check_query_case(case, kg)
     form = format_named(case.text("format"))
     kind = case.text("kgInfo") if "kgInfo" in case.data else "graph"
     if kind not in _SHOWN:

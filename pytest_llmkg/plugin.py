@@ -71,8 +71,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Controller(config), "llmkg-controller")
     if options.is_active(config) and not config.getoption("help", default=False):
         try:
-            _suite(config)
+            suite = _suite(config)
             if is_controller and not config.getoption("collectonly", default=False):
+                suite.check_models()
                 _keeper(config)
         except UserError as error:
             raise pytest.UsageError(str(error)) from error

@@ -87,6 +87,15 @@ class Suite:
         tests = self.plan((), ("case", "model", "iteration")) if bracketed else ()
         return next((test for test in tests if bracketed and test.id == bracketed[1]), None)
 
+    def check_models(self) -> None:
+        """Complains about a model that can never answer: no key, no file, no endpoint.
+
+        Raises:
+            UserError: says which one and what to do.
+        """
+        for model in self.models:
+            self.connectors.get(model.connector).check(model)
+
     def header_lines(self) -> list[str]:
         """What this session runs, for the head of the terminal output."""
         labels = len({case.label for case in self.cases})
@@ -124,8 +133,6 @@ def build_suite(
         connector_registry.add(factory.scheme, _with_contained(factory))
     table = load_model_table(model_table_paths(root))
     models = resolve_models(settings.models, table, connector_registry.names())
-    for model in models:
-        connector_registry.get(model.connector).check(model)
     for folder in settings.case_files:
         if folder.is_dir() and not any(case_files_in(folder)):
             raise UserError(f"{folder}: the folder holds no case file (*.toml or *.toml.sealed)")

@@ -145,7 +145,8 @@ class TestClass:
 """
 
 
-def test_own_tests_choose_what_they_tell_apart(project: Project) -> None:
+def test_own_tests_choose_what_they_tell_apart(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "never-used")
     project.pytester.makepyfile(test_bench=OWN_TESTS)
     label = "Text2SparqlExecEvalListOrganizational"
     result = project.pytester.runpytest_inprocess(

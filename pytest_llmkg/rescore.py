@@ -30,7 +30,10 @@ def rescore_answers(task: Task, case: Case, answers: Sequence[str], kg: KgEngine
 
 
 def rescore_transcript(task: Task, case: Case, transcript: Transcript, kg: KgEngine) -> Transcript:
-    """``transcript`` with new evaluations of its answers; also of one that could not be evaluated at its time."""
+    """``transcript`` with new evaluations of its answers.
+
+    A dialogue that broke off stays so: what would have followed an answer that could not be evaluated is not known.
+    """
     turns = [
         _decided(task, case, dataclasses.replace(turn, evaluation=task.evaluate(case, turn.answer, kg)), number)
         for number, turn in enumerate(transcript.turns, 1)

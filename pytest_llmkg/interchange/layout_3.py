@@ -199,8 +199,12 @@ def _beastiary(source: Source) -> Fields:
     graph = source.graphs.get("Beastiary")
     if graph is None:
         raise MissingGraphError("its graph is not in the record; give it with --kg Beastiary=FILE")
-    prefixes = {name: ns for name, ns in declared_prefixes(_shown(source)).items() if name == "ns1"}
-    return _query(source, graph, {**_BEASTIARY_PREFIXES, **prefixes}, _shown(source))
+    # Declared where the prompt shows a part of the graph; else the one namespace of the reference query.
+    declared = declared_prefixes(_shown(source)).get("ns1")
+    namespace = declared or next(iter(re.findall(r"<([^<>]*#)", source.text("refSparql"))), None)
+    if namespace is None:
+        raise ValueError("neither the prompt nor the reference query tells the namespace of ns1")
+    return _query(source, graph, {"ns1": namespace}, _shown(source))
 
 
 def _shown(source: Source) -> str:
@@ -227,8 +231,6 @@ def _base_of(graph: str) -> str:
         raise ValueError("the graph declares no empty prefix")
     return declared[""]
 
-
-_BEASTIARY_PREFIXES = {"ns1": "http://www.semanticweb.org/annab/ontologies/2022/3/ontology#"}
 
 CONVERTERS: Mapping[str, tuple[str, Sequence[str], Converter]] = {
     "RdfConnectionExplainStatic": ("RdfConnectionExplainStatic", ("3.2",), _connection),

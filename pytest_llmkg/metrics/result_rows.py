@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.metrics.datatypes import NUMBERS, XSD
 from pytest_llmkg.metrics.numbers_by_value import number_key
 from pytest_llmkg.metrics.sequences import match_multisets, match_sequences
 from pytest_llmkg.metrics.sets import SetMatch
@@ -19,28 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["match_rows", "term_key"]
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = frozenset(
-    _XSD + name
-    for name in (
-        "byte",
-        "decimal",
-        "double",
-        "float",
-        "int",
-        "integer",
-        "long",
-        "negativeInteger",
-        "nonNegativeInteger",
-        "nonPositiveInteger",
-        "positiveInteger",
-        "short",
-        "unsignedByte",
-        "unsignedInt",
-        "unsignedLong",
-        "unsignedShort",
-    )
-)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Choices of columns tried at the most: 3 of 8 columns are 336.
 _MOST_CHOICES = 400
@@ -85,12 +64,12 @@ def term_key(term: Term | None) -> Key:
         return ("iri", term.value)
     if term.kind == "bnode":
         return ("bnode",)
-    if term.datatype in _NUMBERS:
+    if term.datatype in NUMBERS:
         text = term.value.strip()
         # What XML Schema allows, which is less than float() reads.
         if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
             return ("number", number_key(text))
-    return ("literal", term.value, term.datatype or f"{_XSD}string", (term.language or "").lower())
+    return ("literal", term.value, term.datatype or f"{XSD}string", (term.language or "").lower())
 
 
 def _columns(rows: Iterable[tuple[Key, ...]], choice: Sequence[int]) -> list[tuple[Key, ...]]:

@@ -10,6 +10,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.metrics.datatypes import DECIMAL, FLOATS, INTEGERS, XSD
 from pytest_llmkg.metrics.sets import SetMatch, match_sets
 
 if TYPE_CHECKING:
@@ -19,27 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_set", "match_names", "match_result", "shorten", "shown_answer_set"]
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_INTEGERS = frozenset(
-    _XSD + name
-    for name in (
-        "byte",
-        "int",
-        "integer",
-        "long",
-        "negativeInteger",
-        "nonNegativeInteger",
-        "nonPositiveInteger",
-        "positiveInteger",
-        "short",
-        "unsignedByte",
-        "unsignedInt",
-        "unsignedLong",
-        "unsignedShort",
-    )
-)
-_FLOATS = frozenset({_XSD + "double", _XSD + "float"})
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_DECIMAL_FORM = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _SHOWN = 15
 
 Value = str | tuple[str, str]
@@ -105,15 +86,15 @@ def _value(term: Term, prefixes: Mapping[str, str]) -> Value:
 
 def _normalised(lexical: str, datatype: str | None) -> tuple[str, bool]:
     """The lexical form as rdflib writes it back after reading its value, and whether that value is false in Python."""
-    if datatype in _INTEGERS and re.fullmatch(r"\s*[+-]?\d+\s*", lexical):
+    if datatype in INTEGERS and re.fullmatch(r"\s*[+-]?\d+\s*", lexical):
         # Digits only, so a hostile literal of a million digits is never turned into a number.
         digits = lexical.strip().lstrip("+-").lstrip("0") or "0"
         return ("-" if lexical.strip().startswith("-") and digits != "0" else "") + digits, digits == "0"
-    if datatype in _FLOATS:
+    if datatype in FLOATS:
         with contextlib.suppress(ValueError):
             return str(float(lexical)), float(lexical) == 0
-    if datatype == _XSD + "decimal" and _DECIMAL.fullmatch(lexical):
+    if datatype == DECIMAL and _DECIMAL_FORM.fullmatch(lexical):
         return f"{Decimal(lexical):f}", Decimal(lexical) == 0
-    if datatype == _XSD + "boolean" and lexical in {"true", "false", "1", "0"}:
+    if datatype == XSD + "boolean" and lexical in {"true", "false", "1", "0"}:
         return ("true", False) if lexical in {"true", "1"} else ("false", True)
     return lexical, not lexical

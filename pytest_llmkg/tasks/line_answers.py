@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.metrics.answer_lines import READINGS, match_lines
 from pytest_llmkg.metrics.sets import SetMatch
 from pytest_llmkg.metrics.value_lines import EMPTY, match_values, value_lines
-from pytest_llmkg.records import Answer, Case, Evaluation, Number, ScoreSet, TaskInfo
+from pytest_llmkg.records import Answer, Case, Evaluation, Number, Prompt, ScoreSet, TaskInfo
 from pytest_llmkg.signature import build_signature
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.plain import Json
 
-__all__ = ["NOTATION", "evaluate_lines"]
+__all__ = ["NOTATION", "ask_for_values", "evaluate_lines"]
 
 NOTATION = """\
 Reply with the values of the result only, one value per line and without any other text. Write IRIs as prefixed names: \
@@ -27,6 +28,20 @@ for <{base}example> write :example. Write literals as their bare text without qu
 numbers in digits, e.g. 3. If the result is empty, reply with the single word EMPTY."""
 
 _ORDERED = re.compile(r"\border\s+by\b[^{}]*$", re.IGNORECASE)
+
+
+def ask_for_values(case: Case, template: str, field: str) -> Prompt:
+    """The prompt that fills ``template`` with the case's ``field`` (query or question), its graph and `NOTATION`."""
+    form = format_named(case.text("format"))
+    return Prompt.user(
+        template.format(
+            notation=NOTATION.format(base=case.mapping("prefixes").get("", "")),
+            title=form.title,
+            fence=form.fence,
+            graph=case.text("graph").rstrip("\n"),
+            **{field: case.text(field).strip()},
+        )
+    )
 
 
 def evaluate_lines(case: Case, answer: Answer, task: TaskInfo) -> Evaluation:

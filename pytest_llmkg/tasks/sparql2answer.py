@@ -6,9 +6,8 @@ Rules as published with LLM-KG-Bench 3 (task version 2.0.2), and corrected ones;
 from __future__ import annotations
 
 from pytest_llmkg.contracts import KgEngine, Task
-from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, TaskInfo
-from pytest_llmkg.tasks.line_answers import NOTATION, evaluate_lines
+from pytest_llmkg.tasks.line_answers import ask_for_values, evaluate_lines
 
 __all__ = ["TASK"]
 
@@ -42,16 +41,7 @@ Graph in {title}:
 
 def prompt(case: Case, _kg: KgEngine) -> Prompt:
     """Shows query and graph and fixes the notation of the answer."""
-    form = format_named(case.text("format"))
-    return Prompt.user(
-        _PROMPT.format(
-            notation=NOTATION.format(base=case.mapping("prefixes").get("", "")),
-            query=case.text("query").strip(),
-            title=form.title,
-            fence=form.fence,
-            graph=case.text("graph").rstrip("\n"),
-        )
-    )
+    return ask_for_values(case, _PROMPT, "query")
 
 
 def evaluate(case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:

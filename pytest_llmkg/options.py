@@ -143,5 +143,8 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
 # These change how a run is kept; given alone, e.g. in addopts, they do not make a session one about models.
 _FLAGS = (
     ("--llmkg-hide-cases", "keep prompts, references and answers of sealed cases out of the reports"),
-    ("--llmkg-seal-run", "seal these in the run file, too, with LLMKG_CASES_KEY or else the public key"),
+    (
+        "--llmkg-seal-run",
+        "seal texts of sealed cases in the run file, too, with LLMKG_CASES_KEY or else the public key",
+    ),
 )

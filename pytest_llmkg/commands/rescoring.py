@@ -38,8 +38,20 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add("--rules", choices=["published", "corrected"], default="published", help="corrected: also compare both rules")
     add("--format", choices=CORRECTION_FORMATS, default="text", help="of the table of corrected rules (default: text)")
     add("--password", help="of an encrypted .zip; better: set LLMKG_PASSWORD")
-    add("--kg", metavar="NAME=FILE", action="append", default=[], type=_named_file, help="a graph no record holds")
-    add("--engine", choices=["pyoxigraph", "rdflib"], default="pyoxigraph", help="pyoxigraph: where it gives the same")
+    add(
+        "--kg",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        type=_named_file,
+        help="a graph that the records do not hold, e.g. Beastiary=graph.ttl",
+    )
+    add(
+        "--engine",
+        choices=["pyoxigraph", "rdflib"],
+        default="pyoxigraph",
+        help="default: pyoxigraph, where both give the same result, and rdflib elsewhere",
+    )
     add(
         "--keep-timeouts",
         action=argparse.BooleanOptionalAction,

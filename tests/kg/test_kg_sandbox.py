@@ -118,9 +118,9 @@ def test_parsing_has_a_time_limit() -> None:
 
 @posix
 def test_what_earlier_texts_left_in_memory_does_not_count_against_a_text() -> None:
-    graphs = [GraphText(BIG.text.replace("<c:", f"<c:{n}/"), "nt") for n in range(6)]
+    graphs = [GraphText(BIG.text.replace("<c:", f"<c:{n}/"), "nt") for n in range(8)]
     pids = set()
-    with Sandbox(Limits(memory_bytes=120 * 1024**2)) as box:
+    with Sandbox(Limits(memory_bytes=240 * 1024**2)) as box:
         for graph in graphs:
             result = box.run_query(graph, "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", {})
             assert result.error is None

@@ -92,6 +92,9 @@ def one_case_a_label() -> list[Case]:
 def test_answers_do_not_depend_on_the_reference(engine: KgEngine, case: Case) -> None:
     task = discover_tasks().get(case.task)
     hidden = {k: junk(v) for k, v in case.data.items() if k in REFERENCES[case.task]}
+    if "query" in hidden and "result" in hidden and case.task != "Sparql2AnswerList":
+        # A prompt is made only when the reference query gives the reference result.
+        hidden |= {"query": "SELECT ?junk WHERE { ?junk <urn:x-junk:p> 7 }", "result": []}
     blind = dataclasses.replace(case, id="other", label="Other", data={**case.data, **hidden})
     assert hidden
     answer = answer_messages(task.prompt(case, engine).messages, engine)

@@ -126,7 +126,8 @@ class Keeper:
         self._lock = new_cipher(private_key() or PUBLIC).lock if suite.settings.seal_run else None
         self._writer: RunWriter | None = None
         self.directory = suite.settings.run_dir or self._default_directory()
-        if self._holds_a_run():
+        # A default directory of the same second gets a number when it is made.
+        if suite.settings.run_dir is not None and self._holds_a_run():
             raise UserError(f"{self.directory} holds a run already; choose another --llmkg-run-dir")
         nearest = next(path for path in (self.directory, *self.directory.parents) if os.access(path, os.F_OK))
         if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):

@@ -107,16 +107,23 @@ def _friends(prompt: str, data: dict[str, Any], text: str) -> Scores:
     }
 
 
+def _base(turtle: str) -> str:
+    """The namespace of the empty prefix, as the graph declares it."""
+    declared: list[str] = re.findall(r"(?i)prefix\s+:\s*<([^>]*)>", turtle)
+    return declared[0]
+
+
 def _lines(data: dict[str, Any], text: str) -> Scores:
     graph = Graph().parse(data=data["graphTurtle"], format="turtle")
-    prefixes = {"": "https://abc.def/ghi/"}
+    base = _base(data["graphTurtle"])
+    prefixes = {"": base}
     rows = graph.query(data["refSparql"], initNs=prefixes)
     right = [str(_shown(term, prefixes)) for row in rows for term in row]  # type: ignore[union-attr]  # SELECT rows
     assert set(right) == set(data["refResultSet"])
     lines = text.splitlines()
 
     def fixed(line: str) -> str:
-        return re.sub('["<>]', "", line.strip()).replace("https://abc.def/ghi/", ":").replace("0:", ":")
+        return re.sub('["<>]', "", line.strip()).replace(base, ":").replace("0:", ":")
 
     def relaxed(line: str) -> str:
         return fixed(line).replace(":", "").lower()
@@ -197,7 +204,7 @@ def _query(prompt: str, data: dict[str, Any], task: str, text: str) -> Scores:
         return {"answerParse": 0.0, "combined": 0.0}
     if "graphTurtle" in data:
         turtle = data["graphTurtle"]
-        prefixes = {"": "https://abc.def/ghi/", "rdfs": WRONG["rdfs"]}
+        prefixes = {"": _base(turtle), "rdfs": WRONG["rdfs"]}
     else:
         turtle = prompt.rstrip().removesuffix("```").rpartition("```")[2].partition("\n")[2]
         prefixes = dict(WRONG)

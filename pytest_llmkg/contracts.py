@@ -207,9 +207,11 @@ class ConnectorFactory:
         summary: one sentence, shown by ``llmkg models``.
         make: builds the connector; cheap, imports nothing heavy, opens nothing.
         check: complains with a `UserError` about a spec that can never work (a missing file), before anything runs.
+        is_free: True when asking costs nothing now, whatever the answers' usage says (a replay tells the old price).
     """
 
     scheme: str
     summary: str
     make: Callable[[ModelSpec], Connector]
     check: Callable[[ModelSpec], None] = field(default=lambda _spec: None)
+    is_free: bool = False

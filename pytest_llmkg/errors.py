@@ -11,6 +11,8 @@ LlmkgError
 └── EngineError               the graph engine itself failed (not: the text that it was given)
 """
 
+from collections.abc import Mapping
+
 __all__ = [
     "CaseFileError",
     "ConnectorError",
@@ -53,7 +55,32 @@ class RecordError(LlmkgError):
 
 
 class ConnectorError(LlmkgError):
-    """A model that gave no answer; the dialogue ends as an error, never as a score of 0."""
+    """A model that gave no answer; the dialogue ends as an error, never as a score of 0.
+
+    Attributes:
+        status: HTTP status of the refusal, None when there is none.
+        retryable: whether the same call may succeed a little later (a full or restarting server, a lost connection).
+        retry_after: seconds that the endpoint asked to wait, None when it did not.
+        overloaded: whether the endpoint complained of too many calls, so that fewer should be made at once.
+        usage: what the call used all the same, as far as known: fields of `pytest_llmkg.records.Usage`.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        overloaded: bool = False,
+        usage: Mapping[str, int | float] | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.overloaded = overloaded
+        self.usage = dict(usage or {})
 
 
 class EngineError(LlmkgError):

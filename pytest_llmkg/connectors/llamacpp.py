@@ -174,4 +174,5 @@ CONNECTOR = ConnectorFactory(
     summary="A GGUF model inside this process (llamacpp:FILE.gguf); offline, needs pytest-llmkg[local].",
     make=LlamaCppConnector,
     check=_check,
+    is_free=True,
 )

@@ -178,4 +178,5 @@ CONNECTOR = ConnectorFactory(
     summary="Answers of an earlier run or of an LLM-KG-Bench result file (replay:FILE[#MODEL]); calls no model.",
     make=ReplayConnector,
     check=_check,
+    is_free=True,
 )

@@ -170,4 +170,5 @@ CONNECTOR = ConnectorFactory(
     summary="Answers from a file that you write (scripted:FILE), for tests.",
     make=ScriptedConnector,
     check=_check,
+    is_free=True,
 )

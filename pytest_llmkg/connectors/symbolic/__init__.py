@@ -18,4 +18,5 @@ CONNECTOR = ConnectorFactory(
     summary="Built-in baseline: no language model, works answers out from the prompt with a graph library; offline.",
     make=SymbolicConnector,
     check=check_spec,
+    is_free=True,
 )

@@ -1,8 +1,4 @@
-"""The words of this package as frozen records.
-
-Everything that is stored, sent between processes or shown is made of these; `pytest_llmkg.plain` turns each into
-plain JSON types and back. A record holds facts, never behaviour that depends on anything outside it.
-"""
+"""Records of one dialogue, from its case to its transcript."""
 
 from __future__ import annotations
 
@@ -17,15 +13,13 @@ __all__ = [
     "Answer",
     "Case",
     "Evaluation",
+    "FailedCall",
     "Feedback",
     "Message",
-    "ModelSpec",
     "Number",
     "Outcome",
     "Prompt",
-    "RunHeader",
     "ScoreSet",
-    "TaskInfo",
     "Transcript",
     "Turn",
     "Usage",
@@ -58,11 +52,34 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one answer used: tokens in and out, and its price in US dollars. None means unknown, not zero."""
+    """What one call used: tokens, and its price in US dollars. None means unknown, not zero.
+
+    ``cached_tokens`` are part of ``input_tokens`` (the endpoint had seen them before), ``reasoning_tokens`` part of
+    ``output_tokens`` (the model thought them).
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A call to a model that brought no answer, which may have cost something all the same.
+
+    Attributes:
+        error: one sentence that names the endpoint and the cause.
+        status: HTTP status, None when the endpoint did not get that far.
+        usage: tokens and price, as far as the endpoint told them.
+        seconds: wall time of the call.
+    """
+
+    error: str
+    status: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +87,16 @@ class Answer:
     """What a connector brought back for one turn.
 
     Attributes:
-        text: the answer, never stripped.
-        stop_reason: why the model stopped, in its endpoint's words (``stop``, ``length``, ...).
+        text: the answer, never stripped, without the thinking before it.
+        stop_reason: why the model stopped, in its endpoint's words (``stop``, ``length``, ``content_filter``, ...);
+            ``context_length`` when the endpoint refused the dialogue as too long.
         usage: tokens and price.
         seconds: wall time of the call.
         served_model: the model name that the endpoint reported, which may be more exact than the one asked for.
+        reasoning: what the model thought before it answered; no part of the dialogue, never scored.
+        dropped: names of settings that the endpoint refused, so that the call went without them.
+        failed_calls: the calls before this one that brought no answer, in order.
+        from_cache: True when the answer was paid for by an earlier run; ``usage`` is what it cost then.
     """
 
     text: str
@@ -82,6 +104,10 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     served_model: str | None = None
+    reasoning: str | None = None
+    dropped: tuple[str, ...] = ()
+    failed_calls: tuple[FailedCall, ...] = ()
+    from_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +218,7 @@ class Transcript:
         seconds: wall time of the whole dialogue.
         error: one sentence when the dialogue broke off, else None.
         unevaluated: the answer that came but could not be evaluated, so that no paid answer is lost.
+        failed_calls: the calls of the turn that got no answer at all; those of the other turns stand at their answers.
     """
 
     case: str
@@ -204,6 +231,7 @@ class Transcript:
     seconds: float
     error: str | None = None
     unevaluated: Answer | None = None
+    failed_calls: tuple[FailedCall, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -211,90 +239,3 @@ class Transcript:
         if self.error is not None or not self.turns:
             return "error"
         return self.turns[-1].evaluation.outcome
-
-
-@dataclass(frozen=True, slots=True)
-class TaskInfo:
-    """What a report must know of a task, so that a stored run can be shown without the task's code.
-
-    Attributes:
-        name: task class, e.g. ``RdfSyntaxFixList``.
-        version: version of prompt and rules of this project's task.
-        family: ``RDF``, ``SPARQL`` or ``KG construction``.
-        summary: one sentence on what the task measures.
-        headline: the score that stands for a dialogue, e.g. ``max_combined``; by published name.
-        max_turns: the most answers that one dialogue asks for.
-        aggregated: the turn scores that ``mean``, ``max`` and ``meanExt`` are formed of; empty for one-turn tasks.
-        bloom, knowledge, complexity, aspects: cognitive processes, knowledge dimensions, relational complexity and
-            SPARQL aspects, as the article on LLM-KG-Bench 3 characterises the task (sections 3.4 to 3.6).
-    """
-
-    name: str
-    version: str
-    family: str
-    summary: str
-    headline: str
-    max_turns: int = 1
-    aggregated: tuple[str, ...] = ()
-    bloom: tuple[str, ...] = ()
-    knowledge: tuple[str, ...] = ()
-    complexity: str | None = None
-    aspects: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
-    """How to reach a model, with which settings; never holds a key.
-
-    Attributes:
-        id, model: name in ``--models``; what the connector gets after its scheme, e.g. a litellm id or a file.
-        connector: scheme of the connector, e.g. ``litellm``.
-        api_base: address of the endpoint, None for the provider's own.
-        temperature, max_tokens, top_p, seed: sampling, None for the endpoint's default.
-        extra: further parameters, passed on as they are.
-        max_concurrency, rpm: dialogues at once and requests a minute that the endpoint takes.
-        price_in, price_out: US dollars per million tokens, None when unknown.
-        context, family, parameters: tokens, e.g. ``Qwen``, and e.g. ``7B``, as published.
-    """
-
-    id: str
-    model: str
-    connector: str
-    api_base: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    extra: Mapping[str, Json] = field(default_factory=dict)
-    max_concurrency: int | None = None
-    rpm: int | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-    context: int | None = None
-    family: str | None = None
-    parameters: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunHeader:
-    """First line of a run file: what was run, with what, when.
-
-    Attributes:
-        schema: number of the run file's layout.
-        run, started: name of the run and its start (UTC, ISO 8601).
-        versions: program, Python and engine versions by name.
-        models: the models under test, in the order of ``--models``.
-        tasks: the tasks that the run could hold.
-        seed, iterations: seed of generated cases, and how often each case was asked.
-        settings: further options that change what is measured, e.g. the turn limit.
-    """
-
-    schema: int
-    run: str
-    started: str
-    versions: Mapping[str, str]
-    models: tuple[ModelSpec, ...]
-    tasks: tuple[TaskInfo, ...]
-    seed: int
-    iterations: int
-    settings: Mapping[str, Json] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pytest_llmkg.kg.formats import FORMATS, SerializationFormat, format_named
 from pytest_llmkg.kg.graphs import TripleOfTerms, isomorphic, parse_triples, serialise
 from pytest_llmkg.kg.limits import BASE_IRI, DEFAULT_LIMITS, RESCORING_LIMITS, Limits
+from pytest_llmkg.kg.pool import SandboxPool
 from pytest_llmkg.kg.sandbox import Sandbox
 from pytest_llmkg.kg.versions import engine_versions
 
@@ -19,6 +20,7 @@ __all__ = [
     "RESCORING_LIMITS",
     "Limits",
     "Sandbox",
+    "SandboxPool",
     "SerializationFormat",
     "TripleOfTerms",
     "engine_versions",

@@ -26,22 +26,51 @@ class Memo(Generic[T]):
         self._lock = threading.Lock()
         self._held: OrderedDict[object, tuple[T, int]] = OrderedDict()
         self._weight = 0
+        self._running: dict[object, _Flight[T]] = {}
 
-    def get(self, key: object) -> T | None:
-        """What is kept for ``key``, None if nothing is."""
-        with self._lock:
-            if key not in self._held:
-                return None
-            self._held.move_to_end(key)
-            return self._held[key][0]
+    def once(self, key: object, compute: Callable[[], tuple[T, int | None]]) -> T:
+        """What is kept for ``key``, else what ``compute`` gives; threads that ask meanwhile wait for that.
 
-    def put(self, key: object, value: T, weight: Callable[[T], int]) -> T:
-        """Keeps ``value`` and gives it back."""
-        heavy = weight(value)
+        Args:
+            key: hashable.
+            compute: gives the value and its weight; None as weight keeps it from being kept. Whatever it raises is
+                raised to the thread that called it only; one of those that wait computes again.
+        """
+        while True:
+            with self._lock:
+                if key in self._held:
+                    self._held.move_to_end(key)
+                    return self._held[key][0]
+                flight = self._running.get(key)
+                if flight is None:
+                    mine = self._running[key] = _Flight()
+                    break
+            flight.over.wait()
+            if flight.values:
+                return flight.values[0]
+        try:
+            value, weight = compute()
+            mine.values.append(value)
+            if weight is not None:
+                self._keep(key, value, weight)
+        finally:
+            with self._lock:
+                del self._running[key]
+            mine.over.set()
+        return value
+
+    def _keep(self, key: object, value: T, weight: int) -> None:
         with self._lock:
-            if heavy <= self.most // 10 and key not in self._held:
-                self._held[key] = (value, heavy)
-                self._weight += heavy
+            if weight <= self.most // 10:
+                self._held[key] = (value, weight)
+                self._weight += weight
             while self._weight > self.most:
                 self._weight -= self._held.popitem(last=False)[1][1]
-        return value
+
+
+class _Flight(Generic[T]):
+    """A value that some thread computes right now; ``values`` stays empty if that fails."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.values: list[T] = []

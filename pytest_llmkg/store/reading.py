@@ -1,0 +1,68 @@
+"""Reading a whole run into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.records import Case, RunHeader, Transcript
+from pytest_llmkg.store.index import DialogueKey, Entry, counts_before, key_of, no_header, run_lines
+from pytest_llmkg.store.lines import FILE_NAME, record_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Run", "read_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run holds.
+
+    Attributes:
+        header: the first line of its file.
+        cases: by ``label/id``.
+        transcripts: in the order they were finished; of several for the same case, label, model and iteration the
+            one that counts, in the place of the first: one that was evaluated before one that ended as an error, and
+            else the later one.
+        truncated: True when the last line of the run file or of a part was cut off, which happens when the process
+            was killed while it wrote.
+    """
+
+    header: RunHeader
+    cases: Mapping[str, Case]
+    transcripts: tuple[Transcript, ...]
+    truncated: bool = False
+
+
+def read_run(path: Path) -> Run:
+    """The run in the file ``path``, or in ``run.jsonl`` of the directory ``path``, with the parts of its workers.
+
+    Raises:
+        RunFileError: no such file, no header, an unknown kind of line, a newer schema, or a broken line that
+            is not the last one, or a sealed line whose key is missing, wrong, or that was changed; the text
+            names file and line.
+    """
+    path = path / FILE_NAME if path.is_dir() else path
+    header: RunHeader | None = None
+    cases: dict[str, Case] = {}
+    found: dict[DialogueKey, tuple[Entry, Transcript]] = {}
+    truncated = False
+    for line, data, _ in run_lines(path, with_parts=True):
+        if data is None:
+            truncated = True
+            continue
+        record = record_of(data, line.place)
+        if isinstance(record, RunHeader):
+            header = record
+        elif isinstance(record, Case):
+            cases[f"{record.label}/{record.id}"] = record
+        else:
+            entry = Entry(line.receipt, record.outcome == "error", record.started, line.data is not data)
+            old = found.get(key_of(record))
+            if old is None or counts_before(entry, old[0]):
+                found[key_of(record)] = (entry, record)
+    if header is None:
+        raise no_header(path, with_parts=True)
+    return Run(header, cases, tuple(transcript for _, transcript in found.values()), truncated)

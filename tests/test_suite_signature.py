@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_llmkg.records import Case, ModelSpec
+from pytest_llmkg.suite_signature import model_hash, signature_digest, suite_differences, suite_signature
+from tests import strategies
+from tests.builders import DIALOGUE, FLAT
+
+MODELS = (ModelSpec("gpt-4o", "openai/gpt-4o", "litellm", temperature=0.0), ModelSpec("b", "b", "scripted"))
+CASES = (
+    Case("c1", "Flat", "X", {"question": "who?"}),
+    Case("c2", "Flat", "X", {"question": "what?"}),
+    Case("c1", "Flat", "Y", {"question": "when?"}, sealed=True),
+)
+
+
+def signature(**changed: Any) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "models": MODELS,
+        "infos": (FLAT, DIALOGUE),
+        "cases": CASES,
+        "seed": 20261130,
+        "iterations": 1,
+        "max_turns": None,
+    }
+    return suite_signature(**{**parts, **changed})
+
+
+def test_it_is_plain_json_with_only_the_tasks_that_have_cases() -> None:
+    found = signature()
+    assert json.loads(json.dumps(found)) == found
+    assert found["tasks"] == {"Flat": "1"}
+    assert list(found["models"]) == ["b", "gpt-4o"]
+    assert list(found["cases"]) == ["X", "Y"]
+    assert "who" not in json.dumps(found)
+
+
+def test_order_does_not_matter() -> None:
+    found = signature(models=MODELS[::-1], cases=CASES[::-1], infos=(DIALOGUE, FLAT))
+    assert json.dumps(found) == json.dumps(signature())
+    assert signature_digest(found) == signature_digest(signature())
+    assert len(signature_digest(found)) == 12
+
+
+def test_whether_a_case_file_is_sealed_does_not_matter() -> None:
+    assert signature(cases=[replace(case, sealed=not case.sealed) for case in CASES]) == signature()
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentences"),
+    [
+        ({}, ()),
+        ({"seed": 3}, ("seed is 3, was 20261130",)),
+        ({"iterations": 5}, ("iterations is 5, was 1",)),
+        ({"max_turns": 2}, ("max_turns is 2, was not set",)),
+        (
+            {"models": (replace(MODELS[0], temperature=1.0), MODELS[1])},
+            ("model 'gpt-4o' has other settings",),
+        ),
+        ({"models": MODELS[:1]}, ("model 'b' is missing now",)),
+        ({"models": (*MODELS, replace(MODELS[1], id="c"))}, ("model 'c' is new",)),
+        ({"infos": (replace(FLAT, version="2"), DIALOGUE)}, ("task 'Flat' has version 2, had 1",)),
+        ({"cases": CASES[1:]}, ("task variant 'X' has other cases",)),
+        ({"cases": (replace(CASES[0], data={"question": "who!"}), *CASES[1:])}, ("task variant 'X' has other cases",)),
+        ({"cases": (replace(CASES[0], id="c9"), *CASES[1:])}, ("task variant 'X' has other cases",)),
+        ({"cases": CASES[:2], "seed": 3}, ("seed is 3, was 20261130", "task variant 'Y' is missing now")),
+    ],
+)
+def test_every_difference_is_a_sentence(changed: dict[str, Any], sentences: tuple[str, ...]) -> None:
+    other = signature(**changed)
+    assert suite_differences(signature(), other) == sentences
+    assert (signature_digest(other) == signature_digest(signature())) == (not sentences)
+
+
+def test_parts_of_a_newer_version_are_compared_too() -> None:
+    assert suite_differences(signature(), {**signature(), "mode": "fast"}) == ("'mode' differs",)
+
+
+def test_secrets_in_the_address_and_limits_do_not_matter() -> None:
+    spec = replace(MODELS[0], api_base="https://models.example:8000/v1")
+    same = replace(spec, api_base="https://me:hunter2@models.example:8000/v1", rpm=3, max_concurrency=1)
+    assert model_hash(same) == model_hash(spec)
+    assert model_hash(replace(spec, api_base="https://models.example:8001/v1")) != model_hash(spec)
+    assert model_hash(replace(spec, api_base="https://models.example:8000/@me")) != model_hash(
+        replace(spec, api_base="https://models.example:8000/@you")
+    )
+
+
+@given(st.lists(strategies.cases, max_size=5), st.lists(strategies.cases, max_size=5))
+def test_equal_signatures_mean_equal_cases(some: list[Case], others: list[Case]) -> None:
+    def content(cases: list[Case]) -> object:
+        found: dict[str, dict[str, str]] = {}
+        for case in cases:
+            found.setdefault(case.label, {})[case.id] = json.dumps([case.task, case.data], sort_keys=True)
+        return found
+
+    same = not suite_differences(signature(cases=some, infos=()), signature(cases=others, infos=()))
+    assert same == (content(some) == content(others))
+    assert not suite_differences(signature(cases=some), signature(cases=some[:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from pytest_llmkg.errors import RunFileError
 from pytest_llmkg.records import Case, RunHeader, Transcript
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from pytest_llmkg.plain import Json
 
 __all__ = [
+    "Counting",
     "DialogueKey",
     "Entry",
     "RunIndex",
-    "counts_before",
     "index_run",
     "iter_transcripts",
     "key_of",
@@ -41,6 +41,8 @@ __all__ = [
     "part_cases",
     "run_lines",
 ]
+
+T = TypeVar("T")
 
 
 class DialogueKey(NamedTuple):
@@ -112,7 +114,7 @@ def index_run(path: Path, *, with_parts: bool = True) -> RunIndex:
     header: RunHeader | None = None
     cipher: Cipher | None = None
     cases: dict[str, Case] = {}
-    entries: dict[DialogueKey, Entry] = {}
+    found: Counting[None] = Counting()
     truncated = False
     for line, data, opener in run_lines(path, with_parts=with_parts):
         if data is None:
@@ -120,10 +122,7 @@ def index_run(path: Path, *, with_parts: bool = True) -> RunIndex:
             continue
         cipher = cipher or opener
         if data.get("kind") == "transcript":
-            key, entry = _entry(data, line)
-            old = entries.get(key)
-            if old is None or counts_before(entry, old):
-                entries[key] = entry
+            found.add(*_entry(data, line), None)
             continue
         record = record_of(data, line.place)
         if isinstance(record, RunHeader):
@@ -132,6 +131,7 @@ def index_run(path: Path, *, with_parts: bool = True) -> RunIndex:
             cases[f"{record.label}/{record.id}"] = record
     if header is None:
         raise no_header(path, with_parts=with_parts)
+    entries = {key: entry for key, (entry, _) in found.all().items()}
     return RunIndex(path, header, cases, entries, truncated, cipher)
 
 
@@ -159,6 +159,8 @@ def run_lines(path: Path, *, with_parts: bool) -> Iterator[tuple[Line, dict[str,
     lock: Json = None
     cipher: Cipher | None = None
     has_header = False
+    if parts and not path.exists():
+        raise no_header(path, with_parts=with_parts)
     for file in (path, *parts):
         for line in scan(file):
             data = line.data
@@ -206,15 +208,44 @@ def no_header(path: Path, *, with_parts: bool) -> RunFileError:
     return RunFileError(f"{path}: the run file has no header, so it holds no results; start the run again")
 
 
-def counts_before(new: Entry, old: Entry) -> bool:
-    """Whether ``new``, which was found after ``old``, is the one of the two that counts."""
+class Counting(Generic[T]):
+    """Finds the transcript that counts of each dialogue, when all are added in the order of their files and lines.
+
+    Of one file an evaluated one counts before one that ended as an error, and else the later one. The winners of
+    several files are compared likewise, where later means begun later.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[DialogueKey, tuple[Entry, T]] = {}
+        self._now: dict[DialogueKey, tuple[Entry, T]] = {}
+        self._file: Path | None = None
+
+    def add(self, key: DialogueKey, entry: Entry, value: T) -> None:
+        """Adds a transcript, as whatever ``value`` the caller keeps of it."""
+        if entry.receipt.path != self._file:
+            self._before = self.all()
+            self._now = {}
+            self._file = entry.receipt.path
+        old = self._now.get(key)
+        if old is None or old[0].failed or not entry.failed:
+            self._now[key] = (entry, value)
+
+    def all(self) -> dict[DialogueKey, tuple[Entry, T]]:
+        """What counts of all that was added, in the order that the dialogues were first found."""
+        found = self._before
+        for key, new in self._now.items():
+            if key not in found or _counts_before(new[0], found[key][0]):
+                found[key] = new
+        return found
+
+
+def _counts_before(new: Entry, old: Entry) -> bool:
+    """Whether ``new``, of a later file, counts and not ``old``."""
     if new.failed != old.failed:
         return old.failed
     one, other = new.receipt, old.receipt
-    if one.path == other.path:
-        return True
     # A part that was half absorbed holds the very lines that the run file has already.
-    if one.length == other.length and read_line(one) == read_line(other):
+    if one == other or (one.length == other.length and read_line(one) == read_line(other)):
         return False
     return new.started >= old.started
 

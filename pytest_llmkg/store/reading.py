@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.records import Case, RunHeader, Transcript
-from pytest_llmkg.store.index import DialogueKey, Entry, counts_before, key_of, no_header, run_lines
+from pytest_llmkg.store.index import Counting, Entry, key_of, no_header, run_lines
 from pytest_llmkg.store.lines import FILE_NAME, record_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_run(path: Path) -> Run:
     path = path / FILE_NAME if path.is_dir() else path
     header: RunHeader | None = None
     cases: dict[str, Case] = {}
-    found: dict[DialogueKey, tuple[Entry, Transcript]] = {}
+    found: Counting[Transcript] = Counting()
     truncated = False
     for line, data, _ in run_lines(path, with_parts=True):
         if data is None:
@@ -60,9 +60,7 @@ def read_run(path: Path) -> Run:
             cases[f"{record.label}/{record.id}"] = record
         else:
             entry = Entry(line.receipt, record.outcome == "error", record.started, line.data is not data)
-            old = found.get(key_of(record))
-            if old is None or counts_before(entry, old[0]):
-                found[key_of(record)] = (entry, record)
+            found.add(key_of(record), entry, record)
     if header is None:
         raise no_header(path, with_parts=True)
-    return Run(header, cases, tuple(transcript for _, transcript in found.values()), truncated)
+    return Run(header, cases, tuple(transcript for _, transcript in found.all().values()), truncated)

@@ -9,6 +9,7 @@ It speaks ``POST /v1/chat/completions`` (also without ``/v1``, never streamed) a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -29,6 +30,7 @@ FaultKind = Literal[
     "status",  # an HTTP error with a JSON body as OpenAI sends it
     "hang",  # no answer for `seconds`, then the usual one
     "reset",  # the connection is reset without any answer
+    "close",  # the connection is closed without any answer, as a restarted server does with an old one
     "cut",  # the connection closes in the middle of the body
     "garbage",  # 200, application/json, but bytes that are no text at all
     "invalid_json",  # 200, application/json, but the JSON ends early
@@ -41,13 +43,23 @@ FaultKind = Literal[
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request."""
+    """What goes wrong with one request.
+
+    Attributes:
+        kind: see there.
+        status, retry_after, message: of a ``status``.
+        seconds: of a ``hang``.
+        body: JSON to send instead of the error object of a ``status`` (which may be 200).
+        headers: further ones of a ``status``.
+    """
 
     kind: FaultKind
     status: int = 500
     retry_after: float | None = None
     seconds: float = 30.0
     message: str = "injected fault"
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 def echo(messages: Chat) -> str:
@@ -63,17 +75,20 @@ class OpenAIServer:
         reply: the answer text, or a function of the messages; None is a message without content.
         latency: seconds before each answer.
         usage: tokens in and out that each answer reports; None leaves the usage out.
+        usage_details: further fields of the usage, e.g. ``prompt_tokens_details``.
         finish_reason: what each answer reports.
         message: further fields of the answer's message, e.g. ``reasoning_content``.
         faults: one for each of the next requests, None for a request that goes well; then `every`.
         every: (n, fault): each n-th request beyond `faults` fails so.
         requests: bodies of the chat requests in the order of their arrival; `headers` and `paths` likewise.
         peak: the most requests that were answered at the same time.
+        at_port: where to listen, 0 for any free port; an earlier server's port for a restart.
     """
 
     reply: Reply = "ok"
     latency: float = 0.0
     usage: tuple[int, int] | None = (7, 3)
+    usage_details: dict[str, Any] = field(default_factory=dict)
     finish_reason: str = "stop"
     message: dict[str, Any] = field(default_factory=dict)
     faults: deque[Fault | None] = field(default_factory=deque)
@@ -82,13 +97,14 @@ class OpenAIServer:
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     peak: int = 0
+    at_port: int = 0
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._active = 0
         self._beyond = 0
         self._stopping = threading.Event()
-        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http = _Server(("127.0.0.1", self.at_port), _Handler)
         self._http.owner = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
@@ -115,6 +131,7 @@ class OpenAIServer:
         self._stopping.set()
         self._http.shutdown()
         self._http.server_close()
+        self._http.hang_up()
         self._thread.join()
 
     def enter(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Fault | None:
@@ -159,6 +176,7 @@ class OpenAIServer:
         if self.usage is not None:
             into, out = self.usage
             done["usage"] = {"prompt_tokens": into, "completion_tokens": out, "total_tokens": into + out}
+            done["usage"] |= self.usage_details
         return done
 
 
@@ -167,6 +185,24 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 256
     owner: OpenAIServer
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.connections: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.connections.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """Ends the connections that clients keep for later, as the end of a server's process does."""
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that give up are part of the tests: nothing to print."""
@@ -216,13 +252,14 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.kind == "hang":
             owner.wait(fault.seconds)
             return False
-        if fault.kind in ("reset", "cut"):
+        if fault.kind in ("reset", "close", "cut"):
             self._break_off(fault.kind)
         elif fault.kind == "status":
             kind = self.error_types.get(fault.status, "server_error")
             headers = {} if fault.retry_after is None else {"Retry-After": f"{fault.retry_after:g}"}
             error = {"message": fault.message, "type": kind, "code": None, "param": None}
-            self._send_json(fault.status, {"error": error}, headers)
+            body = {"error": error} if fault.body is None else fault.body
+            self._send_json(fault.status, body, headers | fault.headers)
         elif fault.kind == "garbage":
             self._send(200, b"\x00\xff\xfe\x80 not a text" * 20, "application/json", {})
         elif fault.kind == "invalid_json":
@@ -246,7 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b'{"id": "chatcmpl-cut", "choices": [')
             self.wfile.flush()
-        else:
+        elif kind == "reset":
             # Closing with a linger time of zero sends a reset instead of the usual goodbye.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True

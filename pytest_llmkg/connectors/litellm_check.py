@@ -1,4 +1,4 @@
-"""What can be known of a litellm model before anything is called, without importing litellm."""
+"""What can be known of a model named ``provider/model`` before anything is called, without importing litellm."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ import importlib.metadata
 import os
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.connectors.endpoints import own_base, own_endpoint
 from pytest_llmkg.errors import UserError
 
 if TYPE_CHECKING:
     from pytest_llmkg.records import ModelSpec
 
-__all__ = ["BASE_VARIABLES", "OWNED", "check_installed", "check_spec"]
+__all__ = ["KEY_VARIABLES", "OWNED", "check_installed", "check_spec"]
 
 # These releases carried a credential stealer (OSV MAL-2026-2144).
 _MALICIOUS = ("1.82.7", "1.82.8")
-# The environment variables that litellm takes an endpoint's address from, for the providers without an own
-# address.
-BASE_VARIABLES = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
-    "ollama": ("OLLAMA_API_BASE",),
-    "ollama_chat": ("OLLAMA_API_BASE",),
-}
 OWNED = frozenset(
     (
         "api_base",
@@ -38,7 +31,7 @@ OWNED = frozenset(
     )
 )
 # Where litellm looks for the key of a provider that always wants one; others are found out at the first call.
-_KEY_VARIABLES = {
+KEY_VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "deepseek": ("DEEPSEEK_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
@@ -60,7 +53,7 @@ def check_installed() -> None:
 
 
 def check_spec(spec: ModelSpec) -> None:
-    """Complains about a model that can never answer: no litellm id, no endpoint, no key."""
+    """Complains about a model that can never answer: no id of a provider, no endpoint, no key, no litellm."""
     provider, _, name = spec.model.partition("/")
     if not provider or not name:
         raise UserError(f"model {spec.id!r}: {spec.model!r} is no litellm id, which is provider/model")
@@ -72,14 +65,14 @@ def check_spec(spec: ModelSpec) -> None:
     owned = sorted(OWNED & set(spec.extra))
     if owned:
         raise UserError(f"model {spec.id!r}: 'extra' must not hold {', '.join(owned)}")
-    check_installed()
-    if provider == "hosted_vllm" and not (spec.api_base or os.environ.get("HOSTED_VLLM_API_BASE")):
-        # litellm would send the prompts to api.openai.com.
-        raise UserError(
-            f"model {spec.id!r} has no endpoint; set HOSTED_VLLM_API_BASE in the environment, or api_base in "
-            "llmkg.toml, to its server"
-        )
-    keys = _KEY_VARIABLES.get(provider, ())
-    own_endpoint = spec.api_base or any(os.environ.get(name) for name in BASE_VARIABLES.get(provider, ()))
-    if keys and not own_endpoint and not any(os.environ.get(name) for name in keys):
+    if own_endpoint(spec, os.environ) is None:
+        check_installed()
+        if provider == "hosted_vllm":
+            # litellm would send the prompts to api.openai.com.
+            raise UserError(
+                f"model {spec.id!r} has no endpoint; set HOSTED_VLLM_API_BASE in the environment, or api_base in "
+                "llmkg.toml, to its server"
+            )
+    keys = KEY_VARIABLES.get(provider, ())
+    if keys and own_base(spec, os.environ) is None and not any(os.environ.get(name) for name in keys):
         raise UserError(f"model {spec.id!r} needs a key: set {keys[0]} in the environment")

@@ -84,7 +84,8 @@ def test_a_message_without_content_is_an_empty_answer(ask: Caller, server: OpenA
 def test_reasoning_is_not_part_of_the_answer(ask: Caller, server: OpenAIServer) -> None:
     server.message = {"reasoning_content": "Let me think."}
     server.reply = "Bob"
-    assert ask(spec("hosted_vllm/m", api_base=server.url)).text == "Bob"
+    answer = ask(spec("hosted_vllm/m", api_base=server.url))
+    assert (answer.text, answer.reasoning) == ("Bob", "Let me think.")
 
 
 def test_a_long_answer_arrives_whole(ask: Caller, server: OpenAIServer) -> None:
@@ -119,10 +120,10 @@ def test_the_price_of_the_provider_is_litellms(monkeypatch: pytest.MonkeyPatch) 
     class Response:
         _hidden_params: dict[str, object] = {"response_cost": 0.25}  # noqa: RUF012  (stands for litellm's own class)
 
-    assert connector._cost(Response(), 7, 3) == 0.25
+    assert connector._table_price(Response()) == 0.25
     for unknown in (None, 0, 0.0, float("nan")):
         Response._hidden_params = {"response_cost": unknown}
-        assert connector._cost(Response(), 7, 3) is None
+        assert connector._table_price(Response()) is None
 
 
 def test_many_calls_run_at_once(run: Callable[..., Any], server: OpenAIServer) -> None:

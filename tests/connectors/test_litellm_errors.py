@@ -7,10 +7,8 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pytest_llmkg.connectors.litellm_api import CONNECTOR, LitellmConnector, _clean_url, _one_line
+from pytest_llmkg.connectors.litellm_api import CONNECTOR, LitellmConnector
 from pytest_llmkg.errors import ConnectorError, UserError
 from tests.connectors.litellm_calls import REQUEST, Caller, spec
 from tests.openai_server import Fault, OpenAIServer
@@ -86,7 +84,9 @@ def test_keys_that_an_endpoint_repeats_are_hidden(
     message = "bad: my-own-key-4711, another-token-0815, sk-abcdefghij, Bearer abcdefghij http://x.example/?key=zzz"
     server.faults.append(Fault("status", 401, message=message))
     text = ask.refusal(spec(api_base=server.url))
-    assert text.endswith("HTTP 401: bad: [hidden], [hidden], [hidden], [hidden] http://x.example/")
+    assert text.endswith(
+        "HTTP 401: bad: [hidden], [hidden], [hidden], [hidden] http://x.example/; check OPENAI_API_KEY"
+    )
 
 
 def test_an_error_hides_its_original_so_that_no_traceback_shows_it(
@@ -96,14 +96,15 @@ def test_an_error_hides_its_original_so_that_no_traceback_shows_it(
     with pytest.raises(ConnectorError) as caught:
         run(LitellmConnector(spec(api_base=server.url)).ask(REQUEST))
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
 
 
-def test_a_parameter_that_the_model_does_not_take_is_an_error_and_not_dropped(
-    ask: Caller, server: OpenAIServer
-) -> None:
-    assert "temperature" in ask.refusal(spec("openai/o1", api_base=server.url, temperature=0.5))
-    assert server.count == 0
+def test_a_parameter_that_the_model_does_not_take_is_dropped_with_a_note(ask: Caller, server: OpenAIServer) -> None:
+    answer = ask(spec("openai/o1", api_base=server.url, temperature=0.5))
+    assert answer.dropped == ("temperature",)
+    (failed,) = answer.failed_calls
+    assert "temperature" in failed.error
+    assert ["temperature" in body for body in server.requests] == [False]
 
 
 def test_nothing_is_printed_and_nothing_reaches_the_log(
@@ -169,25 +170,6 @@ def test_a_missing_litellm_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, as
 def test_what_can_never_work_is_said_before_anything_runs(model: str, settings: Any, hint: str) -> None:
     with pytest.raises(UserError, match=hint):
         CONNECTOR.check(spec(model, **settings))
-
-
-@given(st.text(), st.text("abcdefABCDEF0123-_", min_size=6), st.text())
-def test_a_message_is_one_bounded_line_and_never_shows_a_key(before: str, secret: str, after: str) -> None:
-    line = _one_line(f"{before}{secret}{after}", {"ANY_API_KEY": secret})
-    assert line.splitlines() in ([], [line])
-    assert len(line) <= 300
-    if secret not in before + "[hidden]" + after:
-        assert secret not in line
-
-
-@given(st.text())
-def test_any_text_can_be_cleaned_as_an_address(text: str) -> None:
-    assert "?" not in _clean_url(f"https://host.example/{text}".replace("#", "?"))
-
-
-def test_an_address_keeps_host_port_and_path_only() -> None:
-    assert _clean_url("https://u:p@host.example:8443/v1?key=1#x") == "https://host.example:8443/v1"
-    assert _clean_url("http://[broken") == "an address that cannot be read"
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_into_the_records(

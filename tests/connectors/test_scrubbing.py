@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_llmkg.connectors.scrubbing import Secrets, clean_url
+
+
+@given(st.text(), st.text("abcdefABCDEF0123-_", min_size=6), st.text())
+def test_a_message_is_one_bounded_line_and_never_shows_a_key(before: str, secret: str, after: str) -> None:
+    line = Secrets({"ANY_API_KEY": secret}).hide_all(f"{before}{secret}{after}")
+    assert line.splitlines() in ([], [line])
+    assert len(line) <= 300
+    if secret not in before + "[hidden]" + after:
+        assert secret not in line
+
+
+@given(st.text())
+def test_any_text_can_be_cleaned_as_an_address(text: str) -> None:
+    assert "?" not in clean_url(f"https://host.example/{text}".replace("#", "?"))
+
+
+def test_an_address_keeps_host_port_and_path_only() -> None:
+    assert clean_url("https://u:p@host.example:8443/v1?key=1#x") == "https://host.example:8443/v1"
+    assert clean_url("http://[broken") == "an address that cannot be read"

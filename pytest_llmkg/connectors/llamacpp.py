@@ -14,13 +14,17 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_llmkg.connectors.failures import judge, read_refusal
+from pytest_llmkg.connectors.thinking import message_text
+from pytest_llmkg.connectors.usage import own_price, read_tokens
 from pytest_llmkg.contracts import ConnectorFactory
 from pytest_llmkg.errors import ConnectorError, UserError
-from pytest_llmkg.records import Answer, ModelSpec, Usage
+from pytest_llmkg.records import Answer, ModelSpec
 
 if TYPE_CHECKING:
     from pytest_llmkg.contracts import AskRequest
@@ -68,26 +72,31 @@ class LlamaCppConnector:
         self._spec = spec
         self._turn = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
+        self._job: Future[object] | None = None
         self._server: Any = None
 
     async def ask(self, request: AskRequest) -> Answer:
         """The model's answer; the time limit counts from when the model is free.
 
+        Messages longer than the context get an empty answer with the stop reason ``context_length``.
+
         Raises:
-            ConnectorError: the library or the model is missing, the messages are longer than the context, or
-                the time is over; the abandoned call then still runs to its end before the next one begins.
+            ConnectorError: the library or the model is missing, it failed, or the time is over; the abandoned call
+                then still runs to its end before the next one begins.
         """
         async with self._turn:
+            if self._job is not None:
+                await asyncio.gather(asyncio.wrap_future(self._job), return_exceptions=True)
             # A thread of its own: waiting calls must not use up the threads that everybody else shares.
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="llmkg-llamacpp")
             started = time.perf_counter()
-            work = asyncio.get_running_loop().run_in_executor(self._thread, self._complete, request)
+            self._job = self._thread.submit(self._complete, request)
             try:
-                data = await asyncio.wait_for(work, request.timeout)
+                data = await asyncio.wait_for(asyncio.wrap_future(self._job), request.timeout)
             except TimeoutError:
                 raise ConnectorError(f"{self._spec.id}: no answer within {request.timeout:g} s") from None
-            return _answer(self._spec.id, data, time.perf_counter() - started)
+            return _answer(self._spec, data, time.perf_counter() - started)
 
     async def close(self) -> None:
         """Frees the model once a running call has ended."""
@@ -140,20 +149,25 @@ def _body(spec: ModelSpec, request: AskRequest) -> dict[str, Json]:
     return body | ({} if spec.top_p is None else {"top_p": spec.top_p}) | dict(spec.extra)
 
 
-def _answer(model: str, data: Any, seconds: float) -> Answer:
-    error = data.get("error") if isinstance(data, dict) else None
-    if error is not None:
-        message = error.get("message") if isinstance(error, dict) else error
-        raise ConnectorError(f"{model}: llama.cpp refused: {message}")
+def _answer(spec: ModelSpec, data: Any, seconds: float) -> Answer:
+    if isinstance(data, dict) and data.get("error") is not None:
+        refusal = read_refusal(400, {}, data)
+        reason = judge(refusal).stop_reason
+        if reason is None:
+            raise ConnectorError(f"{spec.id}: llama.cpp refused: {refusal.message}")
+        return Answer("", reason, refusal.usage, seconds)
     try:
         choice = data["choices"][0]
-        text = choice["message"].get("content") or ""
-        usage = data.get("usage") or {}
+        reason = choice.get("finish_reason")
+        read = message_text(choice["message"], cut=reason == "length")
+        tokens = read_tokens(data.get("usage"))
         served = Path(str(data.get("model") or "")).name or None
     except (AttributeError, IndexError, KeyError, TypeError):
-        raise ConnectorError(f"{model}: llama.cpp gave no answer but {data!r:.100}") from None
-    tokens = Usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), None)
-    return Answer(str(text), choice.get("finish_reason"), tokens, seconds, served)
+        read = None
+    if read is None:
+        raise ConnectorError(f"{spec.id}: llama.cpp gave no answer but {data!r:.100}")
+    usage = replace(tokens, cost=own_price(spec, tokens))
+    return Answer(read[0], reason, usage, seconds, served, read[1])
 
 
 def _how_to_install(spec: ModelSpec) -> str:
@@ -175,4 +189,5 @@ CONNECTOR = ConnectorFactory(
     make=LlamaCppConnector,
     check=_check,
     is_free=True,
+    at_once=1,
 )

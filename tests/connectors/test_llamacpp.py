@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import importlib.util
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,11 +90,60 @@ def test_the_token_limit_of_the_model_cuts_the_answer() -> None:
 
 
 @needs_model
-def test_messages_beyond_the_context_are_an_error_and_the_next_call_works() -> None:
+def test_messages_beyond_the_context_are_an_empty_answer_and_the_next_call_works() -> None:
     long = AskRequest((Message("user", "word " * 600),))
-    refused, answer = texts(spec(context=256), long, PARIS)
-    assert refused.startswith("smollm2: llama.cpp refused: request (6")
-    assert "Paris" in answer
+    refused, answer = answers(spec(context=256), long, PARIS)
+    assert isinstance(refused, Answer)
+    assert (refused.text, refused.stop_reason) == ("", "context_length")
+    assert isinstance(answer, Answer)
+    assert "Paris" in answer.text
+
+
+class OneAtATime:
+    """Stands for the library: notes how many calls run at once, and thinks before it answers."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.active, self.peak, self.calls = seconds, 0, 0, 0
+
+    def handle_chat_completions(self, body: object) -> object:
+        self.active += 1
+        self.calls += 1
+        self.peak = max(self.peak, self.active)
+        time.sleep(self.seconds)
+        self.active -= 1
+        message = {"content": "<think>Capital?</think>Paris"}
+        return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 2}}
+
+
+def test_calls_run_one_at_a_time_and_thoughts_are_kept_apart() -> None:
+    library = OneAtATime(0.02)
+
+    async def many() -> list[Answer]:
+        connector = LlamaCppConnector(spec())
+        connector._server = library
+        found = await asyncio.gather(*(connector.ask(PARIS) for _ in range(5)))
+        await connector.close()
+        return list(found)
+
+    assert {(answer.text, answer.reasoning) for answer in asyncio.run(many())} == {("Paris", "Capital?")}
+    assert (library.calls, library.peak) == (5, 1)
+
+
+def test_the_time_of_an_abandoned_call_does_not_count_for_the_next_one() -> None:
+    library = OneAtATime(0.6)
+
+    async def twice() -> Answer:
+        connector = LlamaCppConnector(spec())
+        connector._server = library
+        with pytest.raises(ConnectorError, match="no answer within"):
+            await connector.ask(dataclasses.replace(PARIS, timeout=0.05))
+        library.seconds = 0.0
+        answer = await connector.ask(dataclasses.replace(PARIS, timeout=0.5))
+        await connector.close()
+        return answer
+
+    assert asyncio.run(twice()).text == "Paris"
+    assert library.peak == 1
 
 
 @needs_model

@@ -96,16 +96,16 @@ def _finite(value: float) -> float | None:
 def _notes(unused: Counter[str], unknown: Counter[str], twice: int, *, empty: bool) -> list[str]:
     found = ["There is no dialogue to analyse."] if empty else []
     found += [
-        f"No definition uses the label {label!r}: {count} dialogues are not part of this analysis."
+        f"No definition uses the label {label!r}; dialogues left out: {count}."
         for label, count in sorted(unused.items())
     ]
     found += [
-        f"Task {task!r} is not described, so the scores of its {count} dialogues cannot be read."
+        f"Task {task!r} is not described, so the scores of its dialogues cannot be read; left out: {count}."
         for task, count in sorted(unknown.items())
     ]
     if twice:
         found.append(
-            f"{twice} dialogues have the same model, label, case and iteration as another one; all are counted. Was a "
+            f"Dialogues with the same model, label, case and iteration as another one: {twice}. All are counted. Was a "
             "file given twice, or do runs share a model id?"
         )
     return found

@@ -68,9 +68,9 @@ def _lack(column: PreferenceColumn, labels: Mapping[str, Measured]) -> str:
         elif not labels[label].scores.get(column.score):
             found.append(f"no score {column.score!r} on {label}")
         elif lacking := labels[label].dialogues - len(labels[label].scores[column.score]):
-            found.append(f"{lacking} dialogues of {label} lack the score {column.score!r} and are left out")
+            found.append(f"dialogues of {label} without the score {column.score!r}, left out: {lacking}")
     found += [
-        f"{labels[label].errors} dialogues of {label} broke off and are left out"
+        f"dialogues of {label} that broke off, left out: {labels[label].errors}"
         for label in (column.first, column.second)
         if label in labels and labels[label].errors and labels[label].dialogues
     ]
@@ -123,7 +123,7 @@ def _warnings(preferences: Preferences, rows: Sequence[PreferenceRow], measureme
         "repeats of a case are alike. Both formats are asked the same things, which an unpaired test does not use."
     )
     many = (
-        f"{tests} tests are made without correction for their number: at the level {preferences.alpha:g} about "
+        f"Tests made without correction for their number: {tests}. At the level {preferences.alpha:g} about "
         f"{tests * preferences.alpha:.1f} marks are expected where there is no preference at all."
     )
     pooled = f"{preferences.pooled} pools tasks with different scores; each task weighs by its number of values."

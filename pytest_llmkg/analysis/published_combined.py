@@ -82,9 +82,9 @@ def _notes(missing: Sequence[str], cells: Sequence[Cell], labels: Mapping[str, M
     found = [f"No combined score: {'; '.join(missing)}."] if missing else []
     used = dict.fromkeys(cell.label for cell in cells)
     if errors := sum(labels[label].errors for label in used):
-        found.append(f"{errors} dialogues broke off and are left out, not counted as 0.")
+        found.append(f"Dialogues that broke off, left out and not counted as 0: {errors}.")
     found += [
-        f"{lacking} dialogues of {cell.label} lack the score {cell.score!r} and are left out of it."
+        f"Dialogues of {cell.label} without the score {cell.score!r}, left out of it: {lacking}."
         for cell in cells
         if (lacking := labels[cell.label].dialogues - len(cell.values))
     ]
@@ -154,7 +154,7 @@ def _warnings(definition: Definition, rows: Sequence[CombinedRow], groups: int) 
         "evidence than the test claims."
     )
     found = [dependent, "The deviation is that of single scores over different tasks, not the uncertainty of the mean."]
-    if len(scored) > 2:
+    if len(scored) - groups > 1:
         found.append(f"{len(scored) - groups} tests are made without correction for their number.")
     if len(scored) == 1:
         found.append("There is one model only: its star says nothing.")

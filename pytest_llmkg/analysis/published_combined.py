@@ -25,6 +25,7 @@ __all__ = ["combined_table", "published_figure"]
 
 # Means closer than this are a tie; floats of equal results may differ in their last bits.
 _DECIMALS = 12
+_ALONE = "No other model was measured on the same labels, so there is no leader group."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,8 @@ def _tested(group: Sequence[_Entry], alpha: float) -> list[CombinedRow]:
     ordered = sorted(group, key=lambda entry: (-_comparable(entry), entry.row.model))
     means = [_comparable(entry) for entry in ordered]
     first = ordered[0]
+    if len(ordered) == 1:
+        return [replace(first.row, rank=1, leader=True, notes=(*first.row.notes, _ALONE))]
     rows = [replace(first.row, rank=1, leader=True, star=True)]
     for entry in ordered[1:]:
         test = t_test(first.sample, entry.sample)
@@ -156,8 +159,6 @@ def _warnings(definition: Definition, rows: Sequence[CombinedRow], groups: int) 
     found = [dependent, "The deviation is that of single scores over different tasks, not the uncertainty of the mean."]
     if len(scored) - groups > 1:
         found.append(f"{len(scored) - groups} tests are made without correction for their number.")
-    if len(scored) == 1:
-        found.append("There is one model only: its star says nothing.")
     if groups > 1:
         found.append(
             f"Models were measured on {groups} different sets of labels; each set has its own ranks and leader."

@@ -55,7 +55,7 @@ class CombinedRow:
             a task lacks values.
         text: both as the article prints them, e.g. ``0.94 (0.20)``; ``-`` without.
         leader: the model with the best mean, which the others are compared with.
-        star: whether it belongs to the leader group; None when that cannot be tested.
+        star: whether it belongs to the leader group; None when that cannot be tested, or there is no other model.
         p: two-sided p-value of the t-test against the leader, None for the leader and when undefined.
         values: single scores that the mean is of.
         tested: size of the sample in the test, which counts each of them ``counted`` times.

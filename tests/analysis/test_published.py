@@ -229,7 +229,8 @@ def test_ties_and_equal_values_have_no_p_value_but_a_reason(config: PublishedCon
 def test_one_model_and_one_value_each(config: PublishedConfig) -> None:
     found = analysed(config, asked("m", {"A": [0.5], "B": [1.0]}))
     assert rows(found)["m"].text == "0.75 (0.25)"
-    assert "There is one model only: its star says nothing." in table(found).warnings
+    assert (rows(found)["m"].leader, rows(found)["m"].star) == (True, None)
+    assert rows(found)["m"].notes == ("No other model was measured on the same labels, so there is no leader group.",)
     cell = cells(found, "m")["F"]
     assert (cell.mark, cell.p, cell.note) == ("-", None, "only one value on one side, which shows no spread")
 

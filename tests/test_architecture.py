@@ -15,10 +15,29 @@ MODULES = {
 
 # Room -> the rooms that it may import, besides itself. "words" is imported by all.
 WORDS = {"records", "errors", "plain", "sealing", "data_files", "result_files", "__init__"}
-CONTRACTS = {"contracts", "registry", "signature"}
+CONTRACTS = {"contracts", "registry", "signature", "suite_signature"}
 GROUND = {"kg", "extraction", "cases", "models"}
 PARTS = {"metrics", "connectors"}
-DOORS = {"options", "hookspecs", "suite", "session", "plugin", "cli", "commands", "rescore_files", "__main__"}
+RESCORING = {"rescore_files", "rescore_shards", "rescore_output", "distributed"}
+DOORS = {
+    "options",
+    "hookspecs",
+    "suite",
+    "session",
+    "keeping",
+    "tally",
+    "workers",
+    "sharing",
+    "state",
+    "controller",
+    "plugin",
+    "live",
+    "cli",
+    "commands",
+    "rescore_files",
+    "distributed",
+    "__main__",
+} | RESCORING
 MAY_IMPORT = {
     **dict.fromkeys(WORDS, WORDS),
     **dict.fromkeys(CONTRACTS, WORDS | CONTRACTS),
@@ -27,8 +46,9 @@ MAY_IMPORT = {
     "connectors": WORDS | CONTRACTS,
     "connectors.symbolic": WORDS | CONTRACTS | {"kg", "extraction", "connectors"},
     "tasks": WORDS | CONTRACTS | GROUND | {"metrics"},
-    **dict.fromkeys(("dialogue", "scheduler", "rescore"), WORDS | CONTRACTS),
+    **dict.fromkeys(("dialogue", "scheduler", "rescore", "answer_cache"), WORDS | CONTRACTS),
     **dict.fromkeys(("store", "interchange"), WORDS | CONTRACTS),
+    "merging": WORDS | CONTRACTS | {"store"},
     "analysis": WORDS | CONTRACTS,
     "reporting": WORDS | CONTRACTS | {"analysis"},
 }
@@ -42,10 +62,12 @@ ONLY_IN = {
     "jinja2": {"reporting"},
     "pyzipper": {"result_files"},
     "cryptography": {"sealing"},
+    "ray": {"distributed"},
     "pytest": DOORS,
     "_pytest": set(),
 }
-LAZY = {"litellm", "matplotlib", "scipy", "rdflib", "pyoxigraph", "jinja2", "xllamacpp", "pyzipper", "cryptography"}
+LAZY = {"litellm", "matplotlib", "numpy", "scipy", "rdflib", "pyoxigraph", "jinja2", "xllamacpp", "pyzipper"}
+LAZY |= {"cryptography", "ray"}
 
 
 def room(module: str) -> str:

@@ -1,4 +1,4 @@
-"""Scores the dialogues of result files and run files again, in one process or in several, in order."""
+"""Scores the dialogues of result files and run files again, in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_llmkg.errors import EngineError, LlmkgError, UserError
 from pytest_llmkg.interchange import Reading, RecordedDialogue, differences, recorded_dialogue, with_scores
 from pytest_llmkg.interchange.layout_3 import TIME_OUT
 from pytest_llmkg.interchange.layouts_2023 import RECORDED_TRIPLES
-from pytest_llmkg.kg import DEFAULT_LIMITS, RESCORING_LIMITS, Sandbox
+from pytest_llmkg.kg import DEFAULT_LIMITS, RESCORING_LIMITS, Limits, Sandbox
 from pytest_llmkg.kg.sandbox import EngineName
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case, Transcript
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import TaskInfo, Turn
     from pytest_llmkg.registry import Registry
 
-__all__ = ["Plan", "RecordedRun", "Rescored", "Scorer", "Work", "layout", "rescore_all"]
+__all__ = ["Plan", "Progress", "RecordedRun", "Rescored", "Scorer", "Work", "layout", "limits_for", "rescore_all"]
 
 # What records that fit no case of their task can raise in its code, besides this program's own errors.
 _UNFIT = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, AttributeError)
@@ -111,43 +111,33 @@ class Rescored:
 Progress = Callable[[int], None]
 
 
-def rescore_all(items: Sequence[Work], plan: Plan, jobs: int, progress: Progress) -> list[Rescored]:
-    """Scores ``items`` again; the result has their order whatever ``jobs`` is.
+def limits_for(items: Sequence[Work]) -> Limits:
+    """The limits of the graph engine: those that published runs had, or, for run files alone, the usual ones."""
+    return DEFAULT_LIMITS if all(isinstance(work.item, RecordedRun) for work in items) else RESCORING_LIMITS
+
+
+def rescore_all(
+    items: Sequence[Work], plan: Plan, kg: Sandbox | None = None, progress: Progress | None = None
+) -> list[Rescored]:
+    """Scores ``items`` again, in their order.
 
     Args:
         items: records of a result file, or dialogues of a run file.
         plan: how.
-        jobs: processes that share the work.
+        kg: a graph engine with the limits of `limits_for`; None starts one for this call.
         progress: called with the number of dialogues that were finished since the last call.
     """
-    if jobs <= 1 or len(items) <= jobs:
-        return _share(items, plan, progress)
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
-    found: dict[int, Rescored] = {}
-    # A fresh interpreter for each process: this one has threads, which a fork would leave behind half done.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        shares = {pool.submit(_share, items[start::jobs], plan): start for start in range(jobs)}
-        for share in as_completed(shares):
-            done = share.result()
-            found |= zip(range(shares[share], len(items), jobs), done, strict=True)
-            progress(len(done))
-    return [found[number] for number in range(len(items))]
-
-
-def _share(items: Sequence[Work], plan: Plan, progress: Progress | None = None) -> list[Rescored]:
-    tasks, done = discover_tasks(), []
-    own = all(isinstance(work.item, RecordedRun) for work in items)
-    with Sandbox(DEFAULT_LIMITS if own else RESCORING_LIMITS) as kg:
-        scorer = Scorer(tasks, kg, plan)
-        for work in items:
-            if isinstance(work.item, RecordedRun):
-                done.append(_rescored_run(work.item, work.place, scorer))
-            else:
-                done.append(_rescored_record(work.item, work.place, scorer))
-            if progress is not None:
-                progress(1)
+    if kg is None:
+        with Sandbox(limits_for(items)) as own:
+            return rescore_all(items, plan, own, progress)
+    scorer, done = Scorer(discover_tasks(), kg, plan), []
+    for work in items:
+        if isinstance(work.item, RecordedRun):
+            done.append(_rescored_run(work.item, work.place, scorer))
+        else:
+            done.append(_rescored_record(work.item, work.place, scorer))
+        if progress is not None:
+            progress(1)
     return done
 
 

@@ -58,7 +58,7 @@ def records_of(archive: Path) -> list[Record]:
 
 
 def rescored(records: list[Record], **plan: Any) -> list[Rescored]:
-    return rescore_all([Work(r, str(n)) for n, r in enumerate(records)], Plan(**plan), 1, lambda _: None)
+    return rescore_all([Work(r, str(n)) for n, r in enumerate(records)], Plan(**plan))
 
 
 @pytest.mark.parametrize("engine", ["pyoxigraph", "rdflib"])

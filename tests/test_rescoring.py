@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 BEASTS = {"Beastiary": GraphText(recorded.BEASTS, "xml")}
 
 
-def rescored(*records: Record, jobs: int = 1, **plan: Any) -> list[Rescored]:
+def rescored(*records: Record, **plan: Any) -> list[Rescored]:
     works = [Work(record, f"r{number}") for number, record in enumerate(records)]
-    return rescore_all(works, Plan(**{"graphs": BEASTS, **plan}), jobs, lambda _: None)
+    return rescore_all(works, Plan(**{"graphs": BEASTS, **plan}))
 
 
 def scores_of(record: Record, **plan: Any) -> dict[str, Any]:
@@ -202,13 +202,6 @@ def test_corrected_reference_where_the_published_one_exchanged_values() -> None:
     changes = {change.score: change for change in rescored(record, corrected=True)[0].comparison.changes}
     assert changes["0_combined"].corrected == pytest.approx(1)
     assert changes["0_combined"].causes == ("reference",)
-
-
-def test_several_processes_give_the_same_in_the_same_order() -> None:
-    many = [changed(record) for record in recorded.ALL for _ in range(2)]
-    alone, shared = rescored(*many), rescored(*many, jobs=2)
-    assert shared == alone
-    assert [one.comparison.label for one in shared] == [record["taskInfo"]["taskLabel"] for record in many]
 
 
 def test_equal_answers_to_different_cases_are_told_apart() -> None:

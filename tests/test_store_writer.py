@@ -143,7 +143,7 @@ def test_a_full_disk_leaves_a_valid_file_that_takes_lines_again(tmp_path: Path, 
         writer.header(make_header("m"))
         writer.transcript(dialogue(1))
         before, file = path.read_bytes(), writer._file
-        full = FullDisk(path, "ab")
+        full = FullDisk(os.dup(file.fileno()), "r+b")  # with the position and the flags of the writer's own
         full.room, full.can_cut, writer._file = room, can_cut, full
         for _ in range(2):
             with pytest.raises(RunFileError, match=r"run\.jsonl: cannot write the run file: No space left on device"):

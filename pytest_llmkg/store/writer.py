@@ -69,9 +69,13 @@ class RunWriter:
             self._cases = {key: to_plain(case) for key, case in part_cases(path, self._cipher).items()}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("ab" if resume or is_part else "xb", buffering=0)
             if resume or is_part:
+                path.touch()
                 _mend_end(path)
+            else:
+                path.touch(exist_ok=False)
+            # For appending, since a file of mode "xb" would go on behind what was cut off again.
+            self._file = path.open("ab", buffering=0)
             self._end = os.fstat(self._file.fileno()).st_size
         except FileExistsError as error:
             raise RunFileError(f"{path}: the run file exists already; choose another directory or resume it") from error

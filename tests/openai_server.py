@@ -117,6 +117,11 @@ class OpenAIServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
+    def connections(self) -> int:
+        """Connections that are open."""
+        return len(self._http.connections)
+
+    @property
     def count(self) -> int:
         """Chat requests so far, failed ones too."""
         return len(self.requests)
@@ -227,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path.removeprefix("/v1") != "/chat/completions":
+        if self.path.partition("?")[0].removeprefix("/v1") != "/chat/completions":
             self._send_json(404, {"error": {"message": f"no such path: {self.path}"}})
             return
         try:

@@ -57,6 +57,7 @@ ONLY_IN = {
     "rdflib": {"kg"},
     "pyoxigraph": {"kg"},
     "pyparsing": {"kg"},
+    "aiohttp": {"connectors"},
     "litellm": {"connectors"},
     "xllamacpp": {"connectors"},
     "jinja2": {"reporting"},
@@ -66,7 +67,7 @@ ONLY_IN = {
     "pytest": DOORS,
     "_pytest": set(),
 }
-LAZY = {"litellm", "matplotlib", "numpy", "scipy", "rdflib", "pyoxigraph", "jinja2", "xllamacpp", "pyzipper"}
+LAZY = {"aiohttp", "litellm", "matplotlib", "numpy", "scipy", "rdflib", "pyoxigraph", "jinja2", "xllamacpp", "pyzipper"}
 LAZY |= {"cryptography", "ray"}
 
 

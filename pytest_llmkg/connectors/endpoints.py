@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from pytest_llmkg.connectors.scrubbing import HiddenText, clean_url
 from pytest_llmkg.errors import UserError
@@ -73,7 +73,7 @@ class Endpoint:
         key_variable: the environment variable that holds the key.
         authorization: value of the header ``Authorization``, None when no key is set.
         tells_cost: whether the usage of each answer holds its price.
-        secrets: what must not be shown besides the environment's keys: the parts of a user's name in the address.
+        secrets: what must not be shown besides the environment's keys: the password and the query of the address.
     """
 
     url: str = field(repr=False)
@@ -123,7 +123,14 @@ def own_endpoint(spec: ModelSpec, environment: Mapping[str, str]) -> Endpoint | 
         key_variable=provider.key,
         authorization=authorization,
         tells_cost=provider.tells_cost,
-        secrets=tuple(filter(None, ((authorization or "").partition(" ")[2], unquote(parts.password or "")))),
+        secrets=tuple(
+            HiddenText(text)
+            for text in (
+                (authorization or "").partition(" ")[2],
+                unquote(parts.password or ""),
+                *(value for _, value in parse_qsl(parts.query)),
+            )
+        ),
     )
 
 

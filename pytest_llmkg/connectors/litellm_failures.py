@@ -27,22 +27,22 @@ def refusal_of(error: BaseException, timeout_s: float) -> Refusal:
         error: what the call raised.
         timeout_s: the time limit of the call, for saying so.
     """
-    if type(error).__name__ in _TIMEOUTS:
-        return Refusal(f"no answer within {timeout_s:g} s")
     causes = _causes(error)
+    responses = [getattr(cause, "response", None) for cause in causes if type(cause).__name__.endswith(_STATUS_ERROR)]
+    response = next((found for found in responses if found is not None), None)
+    text, kind = _words(error), type(error).__name__
+    if response is not None:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        told = read_refusal(response.status_code, headers, _body(causes, text))
+        return replace(told, message=told.message or text, code=f"{told.code} {kind}".strip())
+    if kind in _TIMEOUTS:
+        return Refusal(f"no answer within {timeout_s:g} s")
     for cause in causes:
         if isinstance(cause, OSError) and cause.strerror and not isinstance(cause, FileNotFoundError):
             return Refusal(f"the connection failed: {cause.strerror}")
         if isinstance(cause, json.JSONDecodeError):
             return Refusal(f"the endpoint sent no JSON: {cause}", 200)
-    text, kind = _words(error), type(error).__name__
-    responses = [getattr(cause, "response", None) for cause in causes if type(cause).__name__.endswith(_STATUS_ERROR)]
-    response = next((found for found in responses if found is not None), None)
-    if response is None:
-        return _without_response(error, text, kind)
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    told = read_refusal(response.status_code, headers, _body(causes, text))
-    return replace(told, message=told.message or text, code=f"{told.code} {kind}".strip())
+    return _without_response(error, text, kind)
 
 
 def _without_response(error: BaseException, text: str, kind: str) -> Refusal:

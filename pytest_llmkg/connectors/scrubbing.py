@@ -53,11 +53,10 @@ class Secrets:
 
     def hide_all(self, text: str, longest: int = _LONGEST_LINE) -> str:
         """``text`` on one line without keys and anything like them, and not longer than a terminal can bear."""
-        text = on_one_line(text)
+        text = _URL.sub(lambda match: clean_url(match.group()), on_one_line(text))
         for secret in self._in_errors:
             text = text.replace(secret, _HIDDEN)
         text = _SECRET_TEXT.sub(_HIDDEN, text)
-        text = _URL.sub(lambda match: clean_url(match.group()), text)
         return text if len(text) <= longest else text[: longest - 3] + "..."
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from tests.connectors.litellm_calls import Caller
+from tests.connectors.litellm_calls import Caller, Lean
 from tests.openai_server import OpenAIServer
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ def run() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
 def ask(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> Caller:
     """Asks a model behind litellm."""
     return Caller(run)
+
+
+@pytest.fixture
+def lean(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> Lean:
+    """Asks a model on a server of its own, as the factory makes it."""
+    return Lean(run)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_llmkg.connectors.scrubbing import Secrets, clean_url
+from pytest_llmkg.connectors.scrubbing import HiddenText, Secrets, clean_url
 
 
 @given(st.text(), st.text("abcdefABCDEF0123-_", min_size=6), st.text())
@@ -23,3 +23,22 @@ def test_any_text_can_be_cleaned_as_an_address(text: str) -> None:
 def test_an_address_keeps_host_port_and_path_only() -> None:
     assert clean_url("https://u:p@host.example:8443/v1?key=1#x") == "https://host.example:8443/v1"
     assert clean_url("http://[broken") == "an address that cannot be read"
+
+
+def test_a_hidden_text_is_a_text_that_no_repr_shows() -> None:
+    hidden = HiddenText("secret")
+    assert hidden == "secret"
+    assert f"{hidden}" == "secret"
+    assert "secret" not in repr([{"header": hidden}])
+
+
+@given(st.text(), st.text("abcdef0123-_", min_size=12), st.text())
+def test_answers_are_changed_by_nothing_but_keys(before: str, secret: str, after: str) -> None:
+    secrets = Secrets({"MY_API_KEY": secret, "OTHER_TOKEN": "not-needed", "MY_PATH": before})
+    assert secrets.hide("not-needed \n" + before.replace(secret, "")) == "not-needed \n" + before.replace(secret, "")
+    assert secret not in secrets.hide(f"{before}\n{secret}\n{after}")
+
+
+def test_the_longest_key_is_hidden_first() -> None:
+    environment = {"A_KEY": "abcdefghijkl", "B_KEY": "abcdefghijkl-mnop"}
+    assert Secrets(environment).hide("abcdefghijkl-mnop abcdefghijkl") == "[hidden] [hidden]"

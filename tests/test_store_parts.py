@@ -28,6 +28,7 @@ from pytest_llmkg.store import (
     read_run,
     read_transcript,
 )
+from pytest_llmkg.store.lines import encode_line
 from tests.builders import make_header
 from tests.store_steps import Stages, dialogue, write_part, write_run
 
@@ -39,7 +40,12 @@ PARTS = ("gw0", "gw1")
 
 
 def counting(files: list[list[Transcript]]) -> dict[int, Transcript]:
-    """What counts by the rule, found in the simplest way: the best of all by (evaluated, begun later, found later)."""
+    """What counts by the rule, found in the simplest way: of each file the last, of those the best."""
+
+    def rank(transcript: Transcript) -> tuple[bool, str, int, bytes]:
+        line = encode_line("transcript", to_plain(transcript))
+        return transcript.error is None, transcript.started, len(line), line
+
     best: dict[int, Transcript] = {}
     for file in files:
         own: dict[int, Transcript] = {}
@@ -49,7 +55,7 @@ def counting(files: list[list[Transcript]]) -> dict[int, Transcript]:
                 own[transcript.iteration] = transcript
         for number, transcript in own.items():
             old = best.get(number)
-            if old is None or (transcript.error is None, transcript.started) >= (old.error is None, old.started):
+            if old is None or rank(transcript) > rank(old):
                 best[number] = transcript
     return best
 
@@ -57,7 +63,7 @@ def counting(files: list[list[Transcript]]) -> dict[int, Transcript]:
 transcripts = st.builds(
     dialogue,
     st.integers(1, 4),
-    st.sampled_from(["a", "b\u2028", "", "ü" * 3_000]),
+    st.sampled_from(["a", "b\u2028", "", "ü" * 300]),
     failed=st.booleans(),
     second=st.integers(0, 3),
 )
@@ -126,6 +132,8 @@ def test_a_part_is_torn_at_every_byte_of_its_last_line(tmp_path: Path) -> None:
         expected = [1, 2, 3] if is_whole else [1, 2]
         assert [t.iteration for t in read_run(directory).transcripts] == expected
         assert index_run(directory).truncated == (start < end < len(whole) - 1)
+        if start + 2 < end < len(whole) - 2 and end % 10:
+            continue  # closing brings a sync, which takes its time
         with RunWriter.part(directory, "gw0") as writer:
             receipt = writer.transcript(dialogue(4))
         assert read_transcript(receipt) == dialogue(4)

@@ -63,7 +63,7 @@ def test_receipts_and_index_give_back_what_was_written(
 
 
 def test_an_error_never_hides_an_evaluated_dialogue(tmp_path: Path) -> None:
-    good, bad, other = dialogue(1), dialogue(1, failed=True), dialogue(1, "again")
+    good, bad, other = dialogue(1), dialogue(1, failed=True), dialogue(1, "again", second=1)
     directory = write_run(tmp_path / "run", [bad, good, bad])
     assert read_run(directory).transcripts == (good,)
     assert index_run(directory).finished() == {DialogueKey("Flat", "c1", "m", 1)} == {("Flat", "c1", "m", 1)}

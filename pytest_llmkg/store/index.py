@@ -212,7 +212,8 @@ class Counting(Generic[T]):
     """Finds the transcript that counts of each dialogue, when all are added in the order of their files and lines.
 
     Of one file an evaluated one counts before one that ended as an error, and else the later one. The winners of
-    several files are compared likewise, where later means begun later.
+    several files are compared likewise, where later means begun later; of those begun in the same second the longer
+    line counts.
     """
 
     def __init__(self) -> None:
@@ -243,11 +244,14 @@ def _counts_before(new: Entry, old: Entry) -> bool:
     """Whether ``new``, of a later file, counts and not ``old``."""
     if new.failed != old.failed:
         return old.failed
+    if new.started != old.started:
+        return new.started > old.started
+    # Begun in the same second. The choice must not depend on the order of the files, since a run file that absorbed
+    # parts half may hold the very line that comes again here.
     one, other = new.receipt, old.receipt
-    # A part that was half absorbed holds the very lines that the run file has already.
-    if one == other or (one.length == other.length and read_line(one) == read_line(other)):
-        return False
-    return new.started >= old.started
+    if one == other or one.length != other.length:
+        return one.length > other.length
+    return read_line(one) > read_line(other)
 
 
 def _check_order(data: Mapping[str, Json], place: str, *, first: bool) -> None:

@@ -25,7 +25,6 @@ __all__ = [
     "Block",
     "Spread",
     "label_counts",
-    "label_draws",
     "label_means",
     "macro_draws",
     "macro_means",
@@ -174,29 +173,6 @@ def label_means(block: Block) -> Array:
     return means
 
 
-def label_draws(block: Block, draws: int, seed: int) -> Array:
-    """Bootstrap means, shape (draws, labels, columns): the same clusters for every label and column.
-
-    Of n clusters n - 1 are drawn with replacement (Rao and Wu 1988, Journal of the American Statistical
-    Association 83: 231-241), which makes the variance of the drawn means unbiased where n are too few; drawing n
-    would make it too small by the factor (n - 1) / n. A draw without any value of a column keeps that column's mean.
-    """
-    import numpy as np
-
-    clusters, labels, columns = block.sums.shape
-    taken = max(clusters - 1, 1)
-    chances = np.full(clusters, 1 / clusters)
-    weights = rng_of(seed, *block.clusters).multinomial(taken, chances, size=draws).astype(np.float64)
-    sums = (weights @ block.sums.reshape(clusters, -1)).reshape(draws, labels, columns)
-    if bool((block.counts == 1).all()):
-        sums /= taken
-        return sums
-    counts = (weights @ block.counts.reshape(clusters, -1)).reshape(draws, labels, columns)
-    means: Array = np.broadcast_to(label_means(block), sums.shape).copy()
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means
-
-
 def label_counts(blocks: Iterable[Block]) -> Array:
     """In how many labels each column has a value."""
     import numpy as np
@@ -240,11 +216,38 @@ def macro_means(blocks: Sequence[Block]) -> Array:
 
 
 def macro_draws(blocks: Sequence[Block], draws: int, seed: int) -> Array:
-    """Bootstrap means of the label means, shape (draws, columns)."""
+    """Bootstrap means of the label means, shape (draws, columns): the same clusters for every label and column.
+
+    Of n clusters n - 1 are drawn with replacement (Rao and Wu 1988, Journal of the American Statistical
+    Association 83: 231-241), which makes the variance of the drawn means unbiased where n are too few; drawing n
+    would make it too small by the factor (n - 1) / n. A draw without any value of a column keeps that column's mean.
+    """
     import numpy as np
 
     labels = np.maximum(label_counts(blocks), 1)
     total = np.zeros((draws, len(labels)))
     for block in blocks:
-        total += label_draws(block, draws, seed).sum(axis=1)
-    return total / labels
+        n = len(block.clusters)
+        taken = max(n - 1, 1)
+        weights = rng_of(seed, *block.clusters).multinomial(taken, np.full(n, 1 / n), size=draws).astype(np.float64)
+        # Label by label, since all at once would take gigabytes for the pairs of many models.
+        even = np.zeros((n, len(labels)))
+        for sums, counts in zip(block.sums.swapaxes(0, 1), block.counts.swapaxes(0, 1), strict=True):
+            is_even = (counts == counts[0]).all(axis=0) & (counts[0] > 0)
+            even[:, is_even] += sums[:, is_even] / counts[0, is_even]
+            rest = ~is_even & (counts > 0).any(axis=0)
+            if rest.any():
+                total[:, rest] += _ratios(weights, sums[:, rest], counts[:, rest])
+        total += weights @ even / taken
+    total /= labels
+    return total
+
+
+def _ratios(weights: Array, sums: Array, counts: Array) -> Array:
+    """Drawn means of one label where clusters have different numbers of values, shape (draws, columns)."""
+    import numpy as np
+
+    drawn = weights @ counts
+    means: Array = np.broadcast_to(sums.sum(axis=0) / counts.sum(axis=0), drawn.shape).copy()
+    np.divide(weights @ sums, drawn, out=means, where=drawn > 0)
+    return means

@@ -1,9 +1,9 @@
 """How sure ranks are, and which models may be the best.
 
 Two intervals of a rank. ``drawn``: where the rank lies when the cases are drawn again, the same cases for every
-model; easy to read, but without guarantee where models are truly equal. ``tested``: as many models are better, and as many
-worse, as Holm-corrected paired tests over all pairs can tell; all these intervals hold together with at least the
-chance 1 - alpha (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91: 476-518).
+model; easy to read, but without guarantee where models are truly equal. ``tested``: as many models are better, and
+as many worse, as Holm-corrected paired tests over all pairs can tell; all these intervals hold together with at least
+the chance 1 - alpha (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91: 476-518).
 """
 
 from __future__ import annotations

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_llmkg.contracts import AskRequest, Connector, KgEngine, Task
 from pytest_llmkg.errors import ConnectorError, LlmkgError
 from pytest_llmkg.plain import clean_text
-from pytest_llmkg.records import Answer, Case, Message, Prompt, Transcript, Turn
+from pytest_llmkg.records import Answer, Case, FailedCall, Message, Prompt, Transcript, Turn
 
-__all__ = ["MAX_ANSWER_CHARACTERS", "Dialogue", "hold_dialogue"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+
+__all__ = ["MAX_ANSWER_CHARACTERS", "Dialogue", "UnansweredError", "hold_dialogue"]
+
+R = TypeVar("R")
 
 # Longer answers are cut before anything reads them: no task needs more, and every later step may hold several copies.
 MAX_ANSWER_CHARACTERS = 1_000_000
+
+
+class UnansweredError(ConnectorError):
+    """A model gave no answer to any of several calls, which it holds as ``failed_calls``."""
+
+    def __init__(self, text: str, failed_calls: Sequence[FailedCall]) -> None:
+        super().__init__(text)
+        self.failed_calls = tuple(failed_calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +46,7 @@ class Dialogue:
         iteration: which time this case is asked, from 1.
         timeout: seconds that one answer may take, kept by the connector, which knows what is loading or queueing.
         max_turns: at most so many turns; the task's own limit when None or larger.
-        grace: seconds after ``timeout`` until the dialogue gives up on a connector that does not keep it.
+        limit: seconds that the whole dialogue may take, with all waiting; None for no limit.
     """
 
     case: Case
@@ -40,7 +56,7 @@ class Dialogue:
     iteration: int = 1
     timeout: float = 120.0
     max_turns: int | None = None
-    grace: float = 60.0
+    limit: float | None = None
 
     @property
     def turn_limit(self) -> int:
@@ -49,21 +65,30 @@ class Dialogue:
         return own if self.max_turns is None else min(own, self.max_turns)
 
 
-async def hold_dialogue(dialogue: Dialogue, kg: KgEngine) -> Transcript:
+async def hold_dialogue(dialogue: Dialogue, kg: KgEngine, scorers: Executor | None = None) -> Transcript:
     """Holds ``dialogue`` to its end and returns its transcript.
 
-    Prompts and evaluations are computed off the event loop, so that one slow scorer does not hold up other dialogues.
-    An error ends the dialogue and is told in the transcript, never raised; what was answered before it is kept, since
-    answers are paid for.
+    Prompts and evaluations are computed by ``scorers`` (the loop's own threads when None), off the event loop, so
+    that one slow scorer does not hold up other dialogues. An error ends the dialogue and is told in the transcript,
+    never raised; what was answered before it is kept, since answers are paid for. So it is when the dialogue is
+    cancelled, unless nothing was answered yet.
     """
     started, clock = datetime.now(UTC), time.monotonic()
     record = _Record()
     try:
-        await _hold_turns(dialogue, kg, record)
+        async with asyncio.timeout(dialogue.limit) as limit:
+            await _hold_turns(dialogue, _Scoring(kg, scorers), record)
+    except asyncio.CancelledError:
+        if not record.turns and record.unevaluated is None:
+            raise
+        record.error = "the dialogue was interrupted"
     except LlmkgError as problem:
         record.error = str(problem) or type(problem).__name__
+        record.failed_calls = problem.failed_calls if isinstance(problem, UnansweredError) else ()
     except Exception as problem:  # noqa: BLE001  (a faulty task or connector of somebody else: recorded, not hidden)
         record.error = f"{type(problem).__name__}: {problem}"
+        if limit.expired():
+            record.error = f"the dialogue did not end within {dialogue.limit:g} s"
     case = dialogue.case
     return Transcript(
         case=case.id,
@@ -76,6 +101,7 @@ async def hold_dialogue(dialogue: Dialogue, kg: KgEngine) -> Transcript:
         seconds=round(time.monotonic() - clock, 6),
         error=None if record.error is None else clean_text(" ".join(record.error.split())),
         unevaluated=record.unevaluated,
+        failed_calls=record.failed_calls,
     )
 
 
@@ -85,18 +111,32 @@ class _Record:
 
     turns: list[Turn] = field(default_factory=list)
     unevaluated: Answer | None = None
+    failed_calls: tuple[FailedCall, ...] = ()
     error: str | None = None
 
 
-async def _hold_turns(dialogue: Dialogue, kg: KgEngine, record: _Record) -> None:
-    case, task = dialogue.case, dialogue.task
-    prompt = await asyncio.to_thread(task.prompt, case, kg)
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """The graph engine, and the threads that use it."""
+
+    kg: KgEngine
+    scorers: Executor | None
+
+    async def run(self, work: Callable[[], R]) -> R:
+        """What ``work`` returns, computed off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.scorers, work)
+
+
+async def _hold_turns(dialogue: Dialogue, scoring: _Scoring, record: _Record) -> None:
+    case, task, kg = dialogue.case, dialogue.task, scoring.kg
+    prompt = await scoring.run(functools.partial(task.prompt, case, kg))
     history: tuple[Message, ...] = ()
     for number in range(dialogue.turn_limit):
         history += prompt.messages
         answer = await _ask(dialogue, history)
         record.unevaluated = answer
-        turn = Turn(prompt, answer, await asyncio.to_thread(task.evaluate, case, answer, kg))
+        evaluation = await scoring.run(functools.partial(task.evaluate, case, answer, kg))
+        turn = Turn(prompt, answer, evaluation)
         record.unevaluated = None
         record.turns.append(turn)
         hint = task.feedback(case, turn) if number + 1 < dialogue.turn_limit else None
@@ -110,10 +150,7 @@ async def _hold_turns(dialogue: Dialogue, kg: KgEngine, record: _Record) -> None
 async def _ask(dialogue: Dialogue, history: tuple[Message, ...]) -> Answer:
     request = AskRequest(history, f"{dialogue.case.label}/{dialogue.case.id}", dialogue.iteration, dialogue.timeout)
     clock = time.monotonic()
-    try:
-        answer = await asyncio.wait_for(dialogue.connector.ask(request), dialogue.timeout + dialogue.grace)
-    except TimeoutError as error:
-        raise ConnectorError(f"model {dialogue.model!r} gave no answer within {dialogue.timeout:g} s") from error
+    answer = await dialogue.connector.ask(request)
     text, stop_reason = clean_text(answer.text), answer.stop_reason
     if len(text) > MAX_ANSWER_CHARACTERS:
         text, stop_reason = text[:MAX_ANSWER_CHARACTERS], f"cut at {MAX_ANSWER_CHARACTERS} characters"

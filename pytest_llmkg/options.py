@@ -18,6 +18,9 @@ __all__ = ["DEFAULT_SEED", "Settings", "add_options", "is_active", "parse_settin
 
 DEFAULT_SEED = 20261130
 _DEFAULT_TIMEOUT = 120.0
+_DEFAULT_DIALOGUE_TIMEOUT = 3600.0
+_DEFAULT_CONCURRENCY = 16
+_DEFAULT_RETRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,14 @@ class Settings:
         run_dir: where to write the run, None for a new folder under ``reports/runs``.
         min_score: a test fails when its headline score is below; None for off.
         timeout: seconds that one answer may take.
+        dialogue_timeout: seconds that a whole dialogue may take, repeated calls and waiting included.
         max_turns: upper limit of turns, None for each task's own.
+        concurrency: dialogues in flight for each model and process.
+        retries: how often a call that failed is repeated.
+        max_cost: US dollars that the run may cost, None for no limit.
+        cache: folder of paid answers, None for none.
+        resume: run directory to go on with, None for a new run.
+        shard: which part of the cases to ask, e.g. (2, 4) for the second of four; None for all.
         hide_cases: keep the texts of sealed cases out of reports.
         seal_run: keep sealed cases sealed in the run file; hides them in reports, too.
     """
@@ -46,7 +56,14 @@ class Settings:
     run_dir: Path | None = None
     min_score: float | None = None
     timeout: float = _DEFAULT_TIMEOUT
+    dialogue_timeout: float = _DEFAULT_DIALOGUE_TIMEOUT
     max_turns: int | None = None
+    concurrency: int = _DEFAULT_CONCURRENCY
+    retries: int = _DEFAULT_RETRIES
+    max_cost: float | None = None
+    cache: Path | None = None
+    resume: Path | None = None
+    shard: tuple[int, int] | None = None
     hide_cases: bool = False
     seal_run: bool = False
 
@@ -81,16 +98,16 @@ def parse_settings(config: pytest.Config) -> Settings:
 
     Raises:
         UserError: ``--tasks`` names none, as with an empty shell variable; running all tasks then could be dear. Or
-            ``--llmkg-run-dir`` is empty, likewise.
+            an option that should name a folder is empty, likewise; or two options contradict each other.
     """
     get = config.getoption
     models, tasks = get("models"), get("tasks")
     if tasks is not None and not _split(tasks):
         raise UserError("--tasks names no task; leave it out to run all of them")
     base = config.invocation_params.dir
-    run_dir = get("llmkg_run_dir")
-    if run_dir is not None and not run_dir.strip():
-        raise UserError("--llmkg-run-dir names no folder; leave it out for a new one under reports/runs")
+    run_dir, resume = _folder(config, "run_dir"), _folder(config, "resume")
+    if resume is not None and run_dir not in (None, resume):
+        raise UserError("--llmkg-resume goes on in the folder that it names; leave --llmkg-run-dir out")
     seed = get("llmkg_seed")
     return Settings(
         models=_split(models if models is not None else ",".join(config.getini("llmkg_models"))),
@@ -98,13 +115,28 @@ def parse_settings(config: pytest.Config) -> Settings:
         iterations=get("iterations") or 1,
         seed=DEFAULT_SEED if seed is None else seed,
         case_files=(*config.getini("llmkg_cases"), *(base / path for path in get("llmkg_cases") or ())),
-        run_dir=None if run_dir is None else base / run_dir,
+        run_dir=resume or run_dir,
         min_score=get("llmkg_min_score"),
         timeout=get("llmkg_timeout") or _DEFAULT_TIMEOUT,
+        dialogue_timeout=get("llmkg_dialogue_timeout") or _DEFAULT_DIALOGUE_TIMEOUT,
         max_turns=get("llmkg_max_turns"),
+        concurrency=get("llmkg_concurrency") or _DEFAULT_CONCURRENCY,
+        retries=_DEFAULT_RETRIES if get("llmkg_retries") is None else get("llmkg_retries"),
+        max_cost=get("llmkg_max_cost"),
+        cache=_folder(config, "cache"),
+        resume=resume,
+        shard=get("llmkg_shard"),
         hide_cases=get("llmkg_hide_cases") or get("llmkg_seal_run"),
         seal_run=get("llmkg_seal_run"),
     )
+
+
+def _folder(config: pytest.Config, name: str) -> Path | None:
+    """The folder of an option, from where the user stands; an empty one is a slip, e.g. an empty shell variable."""
+    folder = config.getoption(f"llmkg_{name}")
+    if folder is not None and not folder.strip():
+        raise UserError(f"--llmkg-{name.replace('_', '-')} names no folder; name one or leave the option out")
+    return None if folder is None else config.invocation_params.dir / folder
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -127,6 +159,16 @@ def _checked(kind: Callable[[str], float], fits: Callable[[float], bool], wanted
 _positive = _checked(int, lambda v: v >= 1, "a whole number from 1")
 _score = _checked(float, lambda v: 0 <= v <= 1, "a number from 0 to 1")
 _seconds = _checked(float, lambda v: 0 < v <= 86_400, "a number of seconds, at most a day")
+_count = _checked(int, lambda v: v >= 0, "a whole number from 0")
+_dollars = _checked(float, lambda v: 0 <= v < float("inf"), "an amount of US dollars")
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, slash, count = text.partition("/")
+    if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
+        return int(number), int(count)
+    raise argparse.ArgumentTypeError(f"expected i/n with i from 1 to n, e.g. 2/4, found {text!r}")
+
 
 # Name, metavar, conversion (None: a text that may be given repeatedly), help.
 _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
@@ -136,8 +178,30 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
     ("--llmkg-seed", "N", int, f"seed of generated cases (default: {DEFAULT_SEED})"),
     ("--llmkg-cases", "PATH", None, "a further case file or folder of them (repeatable)"),
     ("--llmkg-run-dir", "DIR", str, "where this run is written (default: reports/runs/<UTC>-<models>)"),
+    (
+        "--llmkg-resume",
+        "DIR",
+        str,
+        "go on with an unfinished run: keeps finished dialogues, holds failed and missing ones",
+    ),
+    ("--llmkg-cache", "DIR", str, "keep paid answers there and take them from there (default: off)"),
+    ("--llmkg-shard", "I/N", _shard, "ask only the I-th of N parts of the cases; llmkg merge joins the runs"),
+    (
+        "--llmkg-concurrency",
+        "N",
+        _positive,
+        f"dialogues in flight for each model and process (default: {_DEFAULT_CONCURRENCY})",
+    ),
+    ("--llmkg-retries", "N", _count, f"how often a failed call is repeated (default: {_DEFAULT_RETRIES})"),
+    ("--llmkg-max-cost", "USD", _dollars, "begin no dialogue that would make the run dearer (default: no limit)"),
     ("--llmkg-min-score", "X", _score, "a test fails when its headline score is below X (default: off)"),
     ("--llmkg-timeout", "S", _seconds, f"seconds that one answer may take (default: {_DEFAULT_TIMEOUT:g})"),
+    (
+        "--llmkg-dialogue-timeout",
+        "S",
+        _seconds,
+        f"seconds that a dialogue may take with all waiting (default: {_DEFAULT_DIALOGUE_TIMEOUT:g})",
+    ),
     ("--llmkg-max-turns", "N", _positive, "at most N turns in a dialogue (default: the task's own limit)"),
 )
 # These change how a run is kept; given alone, e.g. in addopts, they do not make a session one about models.

@@ -1,68 +1,125 @@
-"""A pytest session's two halves: holding dialogues (every process) and keeping them (the controller only)."""
+"""The half of a session that holds dialogues; there is one in every process that runs tests."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import platform
-import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import metadata
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest_llmkg
 from pytest_llmkg.analysis.dialogue import dialogue_scores, headline
+from pytest_llmkg.answer_cache import AnswerCache
 from pytest_llmkg.dialogue import Dialogue, hold_dialogue
-from pytest_llmkg.errors import RecordError, UserError
-from pytest_llmkg.kg import Sandbox
+from pytest_llmkg.errors import RecordError
+from pytest_llmkg.kg import SandboxPool
 from pytest_llmkg.plain import Json, from_plain, to_plain
-from pytest_llmkg.records import Answer, Case, ModelSpec, RunHeader, TaskInfo, Transcript, Turn
-from pytest_llmkg.reporting.files import write_atomically, write_reports
-from pytest_llmkg.reporting.terminal import leaderboard_lines
-from pytest_llmkg.reporting.views import build_report
-from pytest_llmkg.scheduler import LoopThread
-from pytest_llmkg.sealing import PUBLIC, new_cipher, private_key
-from pytest_llmkg.store import FILE_NAME, SCHEMA, SEALED_LINES, Run, RunWriter, read_run
+from pytest_llmkg.records import Answer, Case, TaskInfo, Transcript, Turn
+from pytest_llmkg.scheduling.ahead import Ahead, Job
+from pytest_llmkg.scheduling.asking import Patience, PatientConnector
+from pytest_llmkg.scheduling.desk import LocalDesk, ModelLimits
 
 if TYPE_CHECKING:
-    from pytest_llmkg.contracts import Connector
+    from collections.abc import Collection, Iterable
+
+    from pytest_llmkg.contracts import Connector, ConnectorFactory
+    from pytest_llmkg.records import ModelSpec
+    from pytest_llmkg.scheduling.desk import Desk
+    from pytest_llmkg.scheduling.loop_thread import LoopThread
+    from pytest_llmkg.store import RunIndex
     from pytest_llmkg.suite import Suite
 
-__all__ = ["FinishedRun", "Keeper", "Runner", "error_transcript", "versions"]
+__all__ = ["Record", "Runner", "error_transcript", "make_desk"]
+
+Record = Callable[[Case, Transcript], "Callable[[], Transcript]"]
+"""Writes a transcript down, and gives back what reads it again; may be called from any thread."""
 
 _CLOSE_SECONDS = 10.0
+_STOP_SECONDS = 4.0
+_MOST_SANDBOXES = 4
 _LOG = logging.getLogger(__name__)
 
 
+def make_desk(suite: Suite, processes: int, share: int = 1) -> LocalDesk:
+    """The desk of a run over so many ``processes``, or of one process that has one ``share``-th of every limit."""
+    settings = suite.settings
+
+    def limits(model: ModelSpec) -> ModelLimits:
+        most = settings.concurrency * processes
+        at_once = most if model.max_concurrency is None else min(most, max(1, model.max_concurrency // share))
+        rpm = None if model.rpm is None else max(1, model.rpm // share)
+        return ModelLimits(at_once, rpm, suite.connectors.get(model.connector).is_free)
+
+    most = None if settings.max_cost is None else settings.max_cost / share
+    return LocalDesk({model.id: limits(model) for model in suite.models}, most)
+
+
 class Runner:
-    """Holds dialogues: one event loop, one graph engine, one connector for each model."""
+    """Holds dialogues, ahead of the tests: one event loop, a pool of graph engines, one connector for each model.
 
-    def __init__(self, suite: Suite) -> None:
+    Args:
+        suite: what may be asked.
+        loop: where dialogues are held; the caller closes it.
+        desk: gives leave for dialogues and calls.
+        record: what every transcript goes to at once.
+        kept: the run that is gone on with, whose finished dialogues are not held again; None for a new one.
+        suspects: names of dialogues (`Job.name`) that may have killed a process, and so are held only alone.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        loop: LoopThread,
+        desk: Desk,
+        record: Record,
+        kept: RunIndex | None = None,
+        suspects: Collection[str] = (),
+    ) -> None:
         self.suite = suite
-        self._loop = LoopThread()
-        self._kg = Sandbox()
+        self.problems: list[str] = []
+        self._loop = loop
+        self._record = record
+        self._suspects = frozenset(suspects)
+        size = max(2, min(_MOST_SANDBOXES, os.cpu_count() or 1))
+        self._kg = SandboxPool(size)
+        self._scorers = ThreadPoolExecutor(size + 2, "llmkg-score")
+        self._desk = desk
+        self._cache = None if suite.settings.cache is None else AnswerCache(suite.settings.cache)
         self._connectors: dict[str, Connector] = {}
+        self.keep(kept)
+        self._ahead = Ahead(
+            loop, self._hold, self._written, desk, {model.id: self._width(model) for model in suite.models}
+        )
 
-    def hold(self, case: Case, model: ModelSpec, iteration: int) -> Transcript:
-        """The transcript of asking ``model`` the ``case``; an error is told in it, not raised.
+    def keep(self, kept: RunIndex | None) -> None:
+        """From now on takes finished dialogues from ``kept``."""
+        self._kept = kept
+        self._finished = frozenset() if kept is None else kept.finished()
+
+    def plan(self, jobs: Iterable[Job]) -> None:
+        """Begins to hold ``jobs``, in this order, before tests ask for them."""
+        self._ahead.plan(job for job in jobs if job.key not in self._finished and job.name not in self._suspects)
+
+    def transcript(self, job: Job) -> Transcript:
+        """The transcript of ``job``, of the run that is gone on with or of now; an error is told in it, not raised.
 
         What a task or a connector of somebody else put into it that no run file can hold is an error, too.
+
+        Raises:
+            NotRunError: the dialogue was not begun, since the budget is spent or the session ends.
+            RunFileError: it could not be recorded, or read again.
         """
-        settings = self.suite.settings
-        dialogue = Dialogue(
-            case,
-            self.suite.tasks.get(case.task),
-            model.id,
-            self._connector(model),
-            iteration,
-            settings.timeout,
-            settings.max_turns,
-        )
-        return _storable(self._loop.run(hold_dialogue(dialogue, self._kg)))
+        if self._kept is not None and job.key in self._finished:
+            return self._kept.read(job.key)
+        return self._ahead.transcript(job)
+
+    def record(self, case: Case, transcript: Transcript) -> None:
+        """Records a dialogue that was not held here."""
+        self._record(case, transcript)
 
     def shortfall(self, transcript: Transcript) -> str | None:
         """One sentence when the headline score is below ``--llmkg-min-score``, else None."""
@@ -90,160 +147,69 @@ class Runner:
             values |= dialogue_scores(transcript, self._info(transcript))
         return [(f"llmkg.{name}", to_plain(value)) for name, value in values.items()]
 
+    def stop(self, why: str) -> None:
+        """Begins no dialogue any more; what is being held may end within some seconds, and is recorded."""
+        self._ahead.stop(why, _STOP_SECONDS)
+
     def close(self) -> None:
-        """Closes connectors, loop and graph engine; a connector that cannot be closed must not keep the others open."""
+        """Closes connectors and graph engines; a connector that cannot be closed must not keep the others open."""
+        self.stop("the session is over")
         for name, connector in self._connectors.items():
             try:
                 self._loop.run(asyncio.wait_for(connector.close(), _CLOSE_SECONDS))
             except Exception as error:  # noqa: BLE001  (recorded; no result depends on it any more)
                 _LOG.warning("model %r could not be closed: %s: %s", name, type(error).__name__, error)
         self._connectors.clear()
-        self._loop.close()
+        self._ahead.close()
         self._kg.close()
+        self._scorers.shutdown(wait=False, cancel_futures=True)
+
+    async def _hold(self, job: Job) -> Transcript:
+        settings, case = self.suite.settings, job.case
+        try:
+            connector = self._connector(job.model)
+        except Exception as error:  # noqa: BLE001  (somebody else's factory: recorded as an error of the dialogue)
+            text = f"the connector of {job.model.id} cannot be made: {type(error).__name__}: {error}"
+            return error_transcript(case, job.model.id, job.iteration, text)
+        dialogue = Dialogue(
+            case,
+            self.suite.tasks.get(case.task),
+            job.model.id,
+            connector,
+            job.iteration,
+            settings.timeout,
+            settings.max_turns,
+            settings.dialogue_timeout,
+        )
+        return await hold_dialogue(dialogue, self._kg, self._scorers)
+
+    def _written(self, job: Job, transcript: Transcript) -> tuple[Transcript, Callable[[], Transcript]]:
+        storable = _storable(transcript)
+        return storable, self._record(job.case, storable)
+
+    def _width(self, model: ModelSpec) -> int:
+        """Dialogues of ``model`` that this process holds at once."""
+        limits = (self.suite.settings.concurrency, model.max_concurrency)
+        return min(limit for limit in (*limits, self._factory(model).at_once) if limit is not None)
 
     def _info(self, transcript: Transcript) -> TaskInfo:
         return self.suite.tasks.get(transcript.task).info
 
+    def _factory(self, model: ModelSpec) -> ConnectorFactory:
+        return self.suite.connectors.get(model.connector)
+
     def _connector(self, model: ModelSpec) -> Connector:
         if model.id not in self._connectors:
-            self._connectors[model.id] = self.suite.connectors.get(model.connector).make(model)
-        return self._connectors[model.id]
-
-
-class Keeper:
-    """Keeps what was measured: writes the run file as the run goes and the reports at its end."""
-
-    def __init__(self, suite: Suite, root: Path) -> None:
-        """Writes nothing yet.
-
-        Raises:
-            UserError: the run directory holds a run already, or cannot be made or written, or the key that the
-                run file is to be sealed with cannot be read.
-        """
-        self._suite = suite
-        self._reports = root / "reports"
-        self._started = datetime.now(UTC)
-        self._lock = new_cipher(private_key() or PUBLIC).lock if suite.settings.seal_run else None
-        self._writer: RunWriter | None = None
-        self.directory = suite.settings.run_dir or self._default_directory()
-        # A default directory of the same second gets a number when it is made.
-        if suite.settings.run_dir is not None and self._holds_a_run():
-            raise UserError(f"{self.directory} holds a run already; choose another --llmkg-run-dir")
-        nearest = next(path for path in (self.directory, *self.directory.parents) if os.access(path, os.F_OK))
-        if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-            trouble = "cannot be written" if nearest.is_dir() else "is no folder"
-            raise UserError(
-                f"no run can be written to {self.directory}, since {nearest} {trouble}; use --llmkg-run-dir"
+            factory = self._factory(model)
+            self._connectors[model.id] = PatientConnector(
+                model,
+                factory.make(model),
+                self._desk,
+                Patience(self.suite.settings.retries),
+                None if factory.is_free else self._cache,
+                self.problems.append,
             )
-
-    def keep(self, case: Json, transcript: Json) -> None:
-        """Appends one dialogue; the run file begins with the first one, so that an empty session leaves nothing.
-
-        Raises:
-            LlmkgError: it cannot be written; the run file must be left alone from then on.
-            OSError: the run directory cannot be made.
-        """
-        if self._writer is None:
-            self._make_directory()
-            self._writer = RunWriter(self.directory / FILE_NAME)
-            self._writer.header(self._header())
-        self._writer.case(from_plain(Case, case))
-        self._writer.transcript(from_plain(Transcript, transcript))
-
-    def keep_lost(self, node_id: str, error: str) -> None:
-        """Records the dialogue of a test whose process died, of which only the id is known."""
-        test = self._suite.find(node_id)
-        if test is not None and test.case and test.model and test.iteration:
-            lost = error_transcript(test.case, test.model.id, test.iteration, error)
-            self.keep(to_plain(test.case), to_plain(lost))
-
-    def finish(self) -> FinishedRun | None:
-        """Closes the run file and writes the reports; None when no dialogue was held.
-
-        Raises:
-            RunFileError: the run file cannot be read again.
-        """
-        if self._writer is None:
-            return None
-        self._writer.close()
-        run = read_run(self.directory)
-        try:
-            page = write_reports(run, self.directory, datetime.now(UTC))
-            write_atomically(self._reports / page.name, page.read_text(encoding="utf-8"))
-        except (UserError, OSError) as error:
-            return FinishedRun(run, self.directory / "leaderboard.html", f"not every report was written: {error}")
-        return FinishedRun(run, page)
-
-    def _holds_a_run(self) -> bool:
-        try:
-            return (self.directory / FILE_NAME).exists()
-        except OSError as error:  # e.g. a name that is too long
-            raise UserError(f"no run can be written to {self.directory}: {error.strerror}") from error
-
-    def _default_directory(self) -> Path:
-        models = self._suite.models
-        slug = re.sub(r"[^a-z0-9.]+", "-", models[0].id.lower()).strip("-")[:40]
-        more = f"+{len(models) - 1}" if len(models) > 1 else ""
-        return self._reports / "runs" / f"{self._started:%Y%m%dT%H%M%SZ}-{slug}{more}"
-
-    def _make_directory(self) -> None:
-        """Makes the run directory; a default one is new, also when another session began in the same second."""
-        base, is_given, number = self.directory, self._suite.settings.run_dir is not None, 1
-        while True:
-            try:
-                self.directory.mkdir(parents=True, exist_ok=is_given)
-            except FileExistsError:
-                if is_given:
-                    raise
-                number += 1
-                self.directory = base.with_name(f"{base.name}.{number}")
-            else:
-                return
-
-    def _header(self) -> RunHeader:
-        settings = self._suite.settings
-        return RunHeader(
-            schema=SCHEMA,
-            run=self.directory.name,
-            started=self._started.isoformat(timespec="seconds"),
-            versions=versions(),
-            models=self._suite.models,
-            tasks=tuple(task.info for task in self._suite.tasks),
-            seed=settings.seed,
-            iterations=settings.iterations,
-            settings={
-                "tasks": list(settings.tasks),
-                "timeout": settings.timeout,
-                "max_turns": settings.max_turns,
-                "min_score": settings.min_score,
-                "hide_cases": settings.hide_cases or None,  # reports leave out what is None
-                SEALED_LINES: to_plain(self._lock) if self._lock else None,
-            },
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
-    """What a finished run left: its records, its page, and why a report is missing, if one is."""
-
-    run: Run
-    page: Path
-    problem: str | None = None
-
-    def lines(self, width: int) -> list[str]:
-        """The leaderboard as text for a terminal of ``width`` columns."""
-        return leaderboard_lines(build_report([self.run]), width)
-
-
-def versions() -> dict[str, str]:
-    """Versions that a score or a price can depend on; a library that is not installed is left out."""
-    found = {"pytest-llmkg": pytest_llmkg.__version__, "python": platform.python_version()}
-    for name in ("rdflib", "pyoxigraph", "litellm", "xllamacpp"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+        return self._connectors[model.id]
 
 
 def _storable(transcript: Transcript) -> Transcript:

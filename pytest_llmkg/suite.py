@@ -17,6 +17,7 @@ from pytest_llmkg.models import load_model_table, model_table_paths, resolve_mod
 from pytest_llmkg.options import Settings
 from pytest_llmkg.records import Case, ModelSpec
 from pytest_llmkg.registry import Registry, unknown_name
+from pytest_llmkg.suite_signature import suite_signature
 from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_llmkg.contracts import AskRequest, Connector
+    from pytest_llmkg.plain import Json
     from pytest_llmkg.records import Answer
 
 __all__ = ["PlannedTest", "Suite", "build_suite"]
@@ -50,7 +52,23 @@ class Suite:
     tasks: Registry[Task]
     connectors: Registry[ConnectorFactory]
     models: tuple[ModelSpec, ...]
-    cases: tuple[Case, ...]
+    all_cases: tuple[Case, ...]
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The chosen cases of this session's shard, or all without one."""
+        if self.settings.shard is None:
+            return self.all_cases
+        number, count = self.settings.shard
+        return self.all_cases[number - 1 :: count]
+
+    def signature(self) -> dict[str, Json]:
+        """What is measured, the same for all shards of it; see `pytest_llmkg.suite_signature`."""
+        settings, used = self.settings, {case.task for case in self.all_cases}
+        infos = [task.info for task in self.tasks if task.info.name in used]
+        return suite_signature(
+            self.models, infos, self.all_cases, settings.seed, settings.iterations, settings.max_turns
+        )
 
     def plan(self, task_names: Sequence[str], parameters: Sequence[str]) -> tuple[PlannedTest, ...]:
         """The tests of ``task_names`` (all tasks when empty), in the order label, case, model, iteration.
@@ -65,7 +83,7 @@ class Suite:
         """
         wanted = {self.tasks.get(name).info.name for name in task_names} or set(self.tasks.names())
         cases: tuple[Case | None, ...] = tuple(case for case in self.cases if case.task in wanted)
-        labels = _unique_slugs(list(dict.fromkeys(case.label for case in self.cases)))
+        labels = _unique_slugs(list(dict.fromkeys(case.label for case in self.all_cases)))
         models = _unique_slugs([model.id for model in self.models])
         return tuple(
             PlannedTest(
@@ -81,11 +99,11 @@ class Suite:
             for iteration in (range(1, self.settings.iterations + 1) if "iteration" in parameters else (None,))
         )
 
-    def find(self, node_id: str) -> PlannedTest | None:
-        """The test of any task whose id ends pytest's ``node_id`` (pytest-xdist may add ``@group``), None if none."""
-        bracketed = re.search(r"\[([^\[\]]*)\](?:@[^\[\]]*)?$", node_id)
-        tests = self.plan((), ("case", "model", "iteration")) if bracketed else ()
-        return next((test for test in tests if bracketed and test.id == bracketed[1]), None)
+    def find(self, node_ids: Iterable[str]) -> dict[str, PlannedTest]:
+        """The tests of any task by those of pytest's ``node_ids`` that they belong to; pytest-xdist adds ``@group``."""
+        tests = {test.id: test for test in self.plan((), ("case", "model", "iteration"))}
+        found = {node_id: re.search(r"\[([^\[\]]*)\](?:@[^\[\]]*)?$", node_id) for node_id in node_ids}
+        return {node_id: tests[match[1]] for node_id, match in found.items() if match and match[1] in tests}
 
     def check_models(self) -> None:
         """Complains about a model that can never answer: no key, no file, no endpoint.
@@ -100,9 +118,10 @@ class Suite:
         """What this session runs, for the head of the terminal output."""
         labels = len({case.label for case in self.cases})
         times = "once" if self.settings.iterations == 1 else f"{self.settings.iterations} times"
+        shard = "" if self.settings.shard is None else f"shard {self.settings.shard[0]} of {self.settings.shard[1]}: "
         return [
             f"models {', '.join(model.id for model in self.models)}",
-            f"cases {len(self.cases)} to choose from, of {labels} task variants; each asked {times}",
+            f"{shard}cases {len(self.cases)} to choose from, of {labels} task variants; each asked {times}",
             f"seed {self.settings.seed}",
         ]
 

@@ -19,4 +19,5 @@ CONNECTOR = ConnectorFactory(
     make=SymbolicConnector,
     check=check_spec,
     is_free=True,
+    at_once=2,
 )

@@ -1,18 +1,20 @@
-"""One event loop in one thread of its own, for all connectors of a session."""
+"""One event loop in one thread of its own, for all dialogues of a session."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
 __all__ = ["LoopThread"]
 
 R = TypeVar("R")
+_THREADS = 64
 
 
 class LoopThread:
@@ -39,6 +41,10 @@ class LoopThread:
             future.cancel()
             raise
 
+    def post(self, call: Callable[[], object]) -> None:
+        """Calls ``call`` on the loop soon, without waiting for it."""
+        self._running_loop().call_soon_threadsafe(call)
+
     def close(self) -> None:
         """Stops the loop and its thread; may be called twice."""
         if self._loop is None or self._thread is None:
@@ -53,6 +59,8 @@ class LoopThread:
         with self._starting:  # or two first calls would start two loops
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
+                # Connectors of blocking libraries wait in these threads, one for each call on its way.
+                self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, "llmkg-call"))
                 self._thread = threading.Thread(target=self._loop.run_forever, name="llmkg-loop", daemon=True)
                 self._thread.start()
             return self._loop

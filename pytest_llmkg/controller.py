@@ -1,0 +1,260 @@
+"""The plugin's hooks of one kind of process: the one that controls the run, and the workers of pytest-xdist."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_llmkg.errors import LlmkgError
+from pytest_llmkg.plain import Json, from_plain, to_plain
+from pytest_llmkg.records import Case, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Sequence
+    from pathlib import Path
+
+    from pytest_llmkg.reporting.progress import ModelProgress
+    from pytest_llmkg.scheduling.remote_desk import DeskServer
+    from pytest_llmkg.state import SessionState
+
+__all__ = ["DIALOGUES", "NOT_RUN", "Controller", "Worker"]
+
+DIALOGUES = "llmkg_dialogues"
+"""Attribute of a report: cases and transcripts that the run file lacks, in plain types."""
+
+NOT_RUN = "llmkg_not_run"
+"""Attribute of a report: why its dialogue was not run."""
+
+_RERUN = "rerun"
+
+
+class Worker:
+    """Hooks of a worker process."""
+
+    def __init__(self, state: SessionState) -> None:
+        from pytest_llmkg.workers import read_input
+
+        self._state = state
+        state.given = read_input(state.config)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Ends what is held ahead when the tests end, in whatever way."""
+        try:
+            return (yield)
+        finally:
+            self._state.stop("the session ends")
+
+    def pytest_sessionfinish(self) -> None:
+        """Sends the controller what no test reported, if it could not find it itself."""
+        part = self._state.part
+        if part is not None:
+            output: dict[str, Any] = self._state.config.workeroutput  # type: ignore[attr-defined]
+            output[DIALOGUES] = to_plain(part.unreported())
+            output["llmkg_problems"] = list(self._state.problems)
+
+
+class Controller:
+    """Hooks of the one process that writes: the controller of pytest-xdist, or the only process without it."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+        self._config = state.config
+        self._not_run: Counter[str] = Counter()
+        self._server: DeskServer | None = None
+        self._address: tuple[int, str] = (0, "")
+        self._run_again: set[str] = set()
+        self._planned = False
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Notes which dialogues are to be held, without pytest-xdist."""
+        self._plan([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Notes which dialogues are to be held; all workers collect the same."""
+        if not self._planned:
+            self._plan(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config) -> object | None:
+        """Deals the tests out in whole shares, unless another way was asked for that says where a test must run."""
+        suite = self._state.built_suite
+        if suite is None or config.getoption("dist") not in ("load", "worksteal"):
+            return None
+        from xdist.workermanage import parse_tx_spec_config
+
+        from pytest_llmkg.sharing import ShareScheduling
+
+        workers = len(parse_tx_spec_config(config))
+        return ShareScheduling(config, workers, len(suite.models) * suite.settings.iterations)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tells a worker where to write and whom to ask for leave."""
+        state = self._state
+        if state.built_suite is None:
+            return
+        from pytest_llmkg.workers import INPUT, WorkerInput
+
+        processes, resumed = node.workerinput["workercount"], state.keeper().resumed
+        given = WorkerInput(processes, knows_more=resumed is not None)
+        if node.gateway.spec.popen:
+            self._serve_desk(processes)
+            suspects = () if self._server is None else tuple("/".join(name) for name in self._server.lost)
+            given = WorkerInput(
+                processes,
+                str(state.keeper().directory),
+                state.keeper().lock,
+                *self._address,
+                knows_more=resumed is not None or bool(suspects),
+                suspects=suspects,
+            )
+        elif resumed is not None:
+            names = tuple("/".join(map(str, key)) for key in sorted(resumed.finished()))
+            given = WorkerInput(processes, finished=names)
+        node.workerinput[INPUT] = to_plain(given)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Takes what a worker held for no test; one that died left it in a file, for which a run must have begun."""
+        output = getattr(node, "workeroutput", None) or {}
+        self._state.problems += [text for text in output.get("llmkg_problems", []) if text not in self._state.problems]
+        self._record(output.get(DIALOGUES, []))
+        if error is not None and self._state.built_keeper is not None:
+            self._guarded(self._state.keeper().open)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        """Runs a test again whose worker died: it may have been one of the other dialogues that were being held.
+
+        Those are held alone from now on, so that the second death names the right one.
+        """
+        if self._server is None or not self._server.lost or crashitem in self._run_again:
+            return
+        self._run_again.add(crashitem)
+        report.outcome = _RERUN  # type: ignore[assignment]
+        sched.mark_test_pending(crashitem)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """A test that will run again is neither passed nor failed."""
+        if getattr(report, "outcome", None) == _RERUN and report.nodeid in self._run_again:
+            return _RERUN, "R", "RERUN"
+        return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Appends the dialogues of a report to the run file, at once, and takes them off the report."""
+        held = report.__dict__.pop(DIALOGUES, ())
+        reason = report.__dict__.pop(NOT_RUN, None)
+        if reason is not None:
+            self._not_run[reason] += 1
+        self._record(held)
+        # A test whose process died is reported by pytest-xdist, in no phase.
+        if report.failed and report.when not in ("setup", "call", "teardown") and self._state.built_suite is not None:
+            self._guarded(lambda: self._state.keeper().record_lost(report.nodeid, report.longreprtext))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Ends what is held ahead when the tests end, in whatever way."""
+        try:
+            return (yield)
+        finally:
+            self._guarded(lambda: self._state.stop("the session ends"))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Writes the reports; what fails here must not hide the results of the tests."""
+        if self._server is not None:
+            self._state.loop().run(self._server.stop())
+        state = self._state
+        for reason, number in self._not_run.items():
+            again = f"; go on with --llmkg-resume={_shown(state.keeper().directory, self._config)}"
+            state.problems.append(f"{number} dialogue(s) were not run, since {reason}{again}")
+        if state.built_keeper is not None:
+            try:
+                state.finished = state.built_keeper.finish()
+            except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
+                state.problems.append(f"no report was written: {type(error).__name__}: {error}")
+        if state.finished is not None and state.finished.problem:
+            state.problems.append(state.finished.problem)
+        if state.problems:
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        """Shows the leaderboard and where the page is."""
+        state = self._state
+        if state.finished is None and not state.problems:
+            return
+        terminalreporter.write_sep("=", "llmkg leaderboard")
+        if state.finished is not None:
+            for line in state.finished.lines(max(config.get_terminal_writer().fullwidth, 60)):
+                terminalreporter.write_line(line)
+            terminalreporter.write_line("")
+            terminalreporter.write_line(f"leaderboard: {_shown(state.finished.page, config)}")
+        if state.built_keeper is not None:
+            terminalreporter.write_line(f"run file: {_shown(state.built_keeper.directory / 'run.jsonl', config)}")
+        for problem in state.problems:
+            terminalreporter.write_line(f"llmkg: {problem}", red=True)
+
+    def progress(self) -> list[ModelProgress]:
+        """How far each model is; may be called from any thread."""
+        from pytest_llmkg.reporting.progress import ModelProgress
+
+        keeper, desk, suite = self._state.built_keeper, self._state.built_desk, self._state.built_suite
+        if keeper is None or suite is None:
+            return []
+        return [
+            ModelProgress(
+                model=model.id,
+                planned=count.planned,
+                done=count.ended + count.kept,
+                kept=count.kept,
+                in_flight=0 if desk is None else desk.dialogues(model.id),
+                limit=None if desk is None else desk.calls_at_once(model.id),
+                errors=count.errors,
+                retries=0 if desk is None else desk.retries(model.id),
+                mean=count.mean,
+                tokens=count.tokens or None,
+                cost=count.cost,
+            )
+            for model in suite.models
+            for count in [keeper.tally.of(model.id)]
+        ]
+
+    def _plan(self, node_ids: Sequence[str]) -> None:
+        suite = self._state.built_suite
+        if suite is not None and not self._config.getoption("collectonly", default=False):
+            self._planned = True
+            self._state.keeper().plan(suite.find(node_ids).values())
+
+    def _record(self, held: Iterable[tuple[Json, Json]]) -> None:
+        for case, transcript in held:
+            self._guarded(
+                lambda c=case, t=transcript: self._state.keeper().record(from_plain(Case, c), from_plain(Transcript, t))
+            )
+
+    def _guarded(self, work: Any) -> None:
+        """Does ``work``; what cannot be written ends the session with one sentence."""
+        try:
+            work()
+        except (LlmkgError, OSError) as error:
+            self._state.give_up(f"no dialogue was recorded from here on: {error}")
+
+    def _serve_desk(self, processes: int) -> None:
+        if self._server is None:
+            from pytest_llmkg.reporting.progress import ModelProgress
+    from pytest_llmkg.scheduling.remote_desk import DeskServer
+
+            self._server = DeskServer(self._state.desk(processes))
+            address = self._state.loop().run(self._server.start())
+            self._address = (address.port, address.token)
+
+
+def _shown(path: Path, config: pytest.Config) -> Path:
+    """``path`` from where the user stands, if it is below."""
+    here = config.invocation_params.dir
+    return path.relative_to(here) if path.is_relative_to(here) else path

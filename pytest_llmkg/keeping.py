@@ -1,0 +1,264 @@
+"""The half of a session that keeps what was measured; only in the process that controls the run."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest_llmkg
+from pytest_llmkg.errors import LlmkgError, RunFileError, UserError
+from pytest_llmkg.plain import Json, to_plain
+from pytest_llmkg.records import Case, RunHeader, Transcript
+from pytest_llmkg.reporting.files import write_atomically, write_reports
+from pytest_llmkg.reporting.terminal import leaderboard_lines
+from pytest_llmkg.reporting.views import build_report
+from pytest_llmkg.sealing import PUBLIC, new_cipher, private_key
+from pytest_llmkg.session import error_transcript
+from pytest_llmkg.store import (
+    FILE_NAME,
+    SCHEMA,
+    SEALED_LINES,
+    Run,
+    RunIndex,
+    RunWriter,
+    absorb_parts,
+    index_run,
+    read_run,
+)
+from pytest_llmkg.suite_signature import suite_differences
+from pytest_llmkg.tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pytest_llmkg.suite import PlannedTest, Suite
+
+__all__ = ["FinishedRun", "Keeper", "versions"]
+
+
+class Keeper:
+    """Keeps what was measured: writes the run file as the run goes and the reports at its end.
+
+    Attributes:
+        directory: the run directory.
+        tally: counts of what was kept.
+        resumed: the run that is gone on with, None for a new one.
+    """
+
+    def __init__(self, suite: Suite, root: Path) -> None:
+        """Writes nothing yet, unless it goes on with a run whose workers left something behind.
+
+        Raises:
+            UserError: the run directory holds a run already, or cannot be made or written, or the key that the
+                run file is to be sealed with cannot be read; or the run to go on with is another one.
+        """
+        self._suite = suite
+        self._reports = root / "reports"
+        self._started = datetime.now(UTC)
+        self._lock = new_cipher(private_key() or PUBLIC).lock if suite.settings.seal_run else None
+        self._writer: RunWriter | None = None
+        self._writing = threading.RLock()
+        self._planned: dict[str, dict[str, int]] = {}
+        self._unwritten: list[tuple[Case, Transcript]] = []
+        self.tally = Tally(suite)
+        self.resumed: RunIndex | None = None
+        self.directory = suite.settings.run_dir or self._default_directory()
+        if suite.settings.resume is not None:
+            self.resumed = self._opened(suite.settings.resume)
+        # A default directory of the same second gets a number when it is made.
+        elif suite.settings.run_dir is not None and self._holds_a_run():
+            raise UserError(
+                f"{self.directory} holds a run already; choose another --llmkg-run-dir, or go on with it by "
+                f"--llmkg-resume={self.directory}"
+            )
+        nearest = next(path for path in (self.directory, *self.directory.parents) if os.access(path, os.F_OK))
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+            trouble = "cannot be written" if nearest.is_dir() else "is no folder"
+            raise UserError(
+                f"no run can be written to {self.directory}, since {nearest} {trouble}; use --llmkg-run-dir"
+            )
+
+    @property
+    def lock(self) -> Json:
+        """The lock of the run file's sealed lines, for workers; None when none is sealed."""
+        return self.header().settings.get(SEALED_LINES)
+
+    def plan(self, tests: Iterable[PlannedTest]) -> None:
+        """Says which dialogues this session is to hold; the run file's header counts them."""
+        models: dict[str, Counter[str]] = {model.id: Counter() for model in self._suite.models}
+        for test in tests:
+            if test.case and test.model and test.iteration:
+                models[test.model.id][test.case.label] += 1
+        self._planned = {model: dict(sorted(labels.items())) for model, labels in models.items()}
+        kept = () if self.resumed is None else [k for k, e in self.resumed.entries.items() if not e.failed]
+        self.tally.plan({model: labels.total() for model, labels in models.items()}, kept)
+
+    def open(self) -> None:
+        """Begins the run file, so that an empty session leaves nothing; does nothing the second time.
+
+        Raises:
+            LlmkgError: it cannot be written.
+            OSError: the run directory cannot be made.
+        """
+        with self._writing:
+            if self._writer is None:
+                if self.resumed is not None:
+                    self._writer = RunWriter(self.directory / FILE_NAME, resume=True)
+                    return
+                self._make_directory()
+                self._writer = RunWriter(self.directory / FILE_NAME)
+                self._writer.header(self.header())
+
+    def record(self, case: Case, transcript: Transcript) -> Callable[[], Transcript]:
+        """Appends one dialogue, and gives back what reads it again; may be called from any thread.
+
+        Raises:
+            LlmkgError: it cannot be written; it is kept in memory until the session ends.
+            OSError: the run directory cannot be made.
+        """
+        try:
+            with self._writing:
+                self.open()
+                if self._writer is None:
+                    raise RunFileError(f"{self.directory}: the run file is closed")
+                self._writer.case(case)
+                receipt, writer = self._writer.transcript(transcript), self._writer
+        except (LlmkgError, OSError):
+            self._unwritten.append((case, transcript))
+            raise
+        self.tally.add(transcript)
+        return lambda: writer.read(receipt)
+
+    def record_lost(self, node_id: str, error: str) -> None:
+        """Records the dialogue of a test whose process died, of which only the id is known."""
+        test = self._suite.find([node_id]).get(node_id)
+        if test is not None and test.case and test.model and test.iteration:
+            self.record(test.case, error_transcript(test.case, test.model.id, test.iteration, error))
+
+    def finish(self) -> FinishedRun | None:
+        """Closes the run file and writes the reports; None when no dialogue was held.
+
+        Raises:
+            RunFileError: the run file cannot be read again, or a dialogue could not be written at last.
+        """
+        with self._writing:
+            if self._writer is None:
+                return None
+            absorb_parts(self.directory, self._writer)
+            unwritten, self._unwritten = self._unwritten, []
+            for case, transcript in unwritten:  # e.g. the disk was full, and has room again
+                self.record(case, transcript)
+            self._writer.close()
+        run = read_run(self.directory)
+        try:
+            page = write_reports(run, self.directory, datetime.now(UTC))
+            write_atomically(self._reports / page.name, page.read_text(encoding="utf-8"))
+        except (UserError, OSError) as error:
+            return FinishedRun(run, self.directory / "leaderboard.html", f"not every report was written: {error}")
+        return FinishedRun(run, page)
+
+    def _opened(self, path: Path) -> RunIndex:
+        """The run to go on with, with all that its workers left behind."""
+        if not (path / FILE_NAME).exists():
+            raise UserError(f"{path} holds no run to go on with; leave --llmkg-resume out to begin one")
+        absorb_parts(path)
+        run = index_run(path)
+        known, wanted = run.header.settings.get("suite"), self._suite.signature()
+        if not isinstance(known, dict):
+            raise UserError(f"{path}: the run does not say what it measured, as those of old versions; begin a new one")
+        differences = suite_differences(known, wanted)
+        if run.header.settings.get("shard") != self._shard:
+            differences += (f"the shard is {self._shard}, was {run.header.settings.get('shard')}",)
+        if differences:
+            raise UserError(f"{path} is another run, so it cannot be gone on with: {'; '.join(differences)}")
+        return run
+
+    @property
+    def _shard(self) -> str | None:
+        shard = self._suite.settings.shard
+        return None if shard is None else f"{shard[0]}/{shard[1]}"
+
+    def _holds_a_run(self) -> bool:
+        try:
+            return (self.directory / FILE_NAME).exists()
+        except OSError as error:  # e.g. a name that is too long
+            raise UserError(f"no run can be written to {self.directory}: {error.strerror}") from error
+
+    def _default_directory(self) -> Path:
+        models = self._suite.models
+        slug = re.sub(r"[^a-z0-9.]+", "-", models[0].id.lower()).strip("-")[:40]
+        more = f"+{len(models) - 1}" if len(models) > 1 else ""
+        return self._reports / "runs" / f"{self._started:%Y%m%dT%H%M%SZ}-{slug}{more}"
+
+    def _make_directory(self) -> None:
+        """Makes the run directory; a default one is new, also when another session began in the same second."""
+        base, is_given, number = self.directory, self._suite.settings.run_dir is not None, 1
+        while True:
+            try:
+                self.directory.mkdir(parents=True, exist_ok=is_given)
+            except FileExistsError:
+                if is_given:
+                    raise
+                number += 1
+                self.directory = base.with_name(f"{base.name}.{number}")
+            else:
+                return
+
+    def header(self) -> RunHeader:
+        """The first line of the run file; of a run that is gone on with, the one that it has."""
+        if self.resumed is not None:
+            return self.resumed.header
+        settings = self._suite.settings
+        return RunHeader(
+            schema=SCHEMA,
+            run=self.directory.name,
+            started=self._started.isoformat(timespec="seconds"),
+            versions=versions(),
+            models=self._suite.models,
+            tasks=tuple(task.info for task in self._suite.tasks),
+            seed=settings.seed,
+            iterations=settings.iterations,
+            settings={
+                "tasks": list(settings.tasks),
+                "timeout": settings.timeout,
+                "max_turns": settings.max_turns,
+                "min_score": settings.min_score,
+                "hide_cases": settings.hide_cases or None,  # reports leave out what is None
+                "suite": self._suite.signature(),
+                "shard": self._shard,
+                "planned": to_plain(self._planned),
+                SEALED_LINES: to_plain(self._lock) if self._lock else None,
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """What a finished run left: its records, its page, and why a report is missing, if one is."""
+
+    run: Run
+    page: Path
+    problem: str | None = None
+
+    def lines(self, width: int) -> list[str]:
+        """The leaderboard as text for a terminal of ``width`` columns."""
+        return leaderboard_lines(build_report([self.run]), width)
+
+
+def versions() -> dict[str, str]:
+    """Versions that a score or a price can depend on; a library that is not installed is left out."""
+    found = {"pytest-llmkg": pytest_llmkg.__version__, "python": platform.python_version()}
+    for name in ("rdflib", "pyoxigraph", "litellm", "xllamacpp"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,216 @@
+"""Holds dialogues ahead of the tests that will report them."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.errors import LlmkgError
+from pytest_llmkg.records import Case, ModelSpec, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from pytest_llmkg.scheduling.desk import Desk
+    from pytest_llmkg.scheduling.loop_thread import LoopThread
+
+__all__ = ["Ahead", "DialogueKey", "Job", "NotRunError"]
+
+DialogueKey = tuple[str, str, str, int]
+_KEPT_IN_MEMORY = 256
+
+
+class NotRunError(LlmkgError):
+    """Why a dialogue was not begun: the run's budget is spent, or the session ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A dialogue to be held: a case, asked of a model for the nth time."""
+
+    case: Case
+    model: ModelSpec
+    iteration: int
+
+    @property
+    def key(self) -> DialogueKey:
+        """Label, case, model and iteration, which name the dialogue in a run."""
+        return (self.case.label, self.case.id, self.model.id, self.iteration)
+
+    @property
+    def name(self) -> str:
+        """The key as a text."""
+        return "/".join(map(str, self.key))
+
+
+Finished = concurrent.futures.Future["Callable[[], Transcript]"]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One model's dialogues: those to come, and how many are being held of so many at once."""
+
+    width: int
+    waiting: deque[DialogueKey] = field(default_factory=deque)
+    active: int = 0
+
+
+class Ahead:
+    """Holds dialogues in the order of their tests, several at once for each model, and hands over their transcripts.
+
+    Every transcript is recorded the moment its dialogue ends, whether a test asks for it or not. Public methods may
+    be called from any thread.
+
+    Args:
+        loop: where dialogues are held.
+        hold: holds one dialogue; tells errors in the transcript.
+        record: writes a transcript down, in a thread of its own; gives it back as it was written, and what reads it
+            again, so that finished transcripts need not stay in memory.
+        desk: gives leave for each dialogue.
+        widths: dialogues at once, by model id.
+    """
+
+    def __init__(
+        self,
+        loop: LoopThread,
+        hold: Callable[[Job], Awaitable[Transcript]],
+        record: Callable[[Job, Transcript], tuple[Transcript, Callable[[], Transcript]]],
+        desk: Desk,
+        widths: Mapping[str, int],
+    ) -> None:
+        self._loop, self._hold, self._record, self._desk = loop, hold, record, desk
+        self._lanes = {model: _Lane(width) for model, width in widths.items()}
+        self._jobs: dict[DialogueKey, tuple[Job, Finished]] = {}
+        self._recent: OrderedDict[DialogueKey, Transcript] = OrderedDict()
+        self._tasks: dict[DialogueKey, asyncio.Task[None]] = {}
+        self._why_stopped: str | None = None
+        self._lock = threading.Lock()
+        self._recorder = concurrent.futures.ThreadPoolExecutor(1, "llmkg-record")
+
+    def plan(self, jobs: Iterable[Job]) -> None:
+        """Adds dialogues that tests will ask for, in this order; those that are planned already stay as they are."""
+        with self._lock:
+            for job in jobs:
+                if job.key not in self._jobs:
+                    self._jobs[job.key] = (job, concurrent.futures.Future())
+                    self._lanes[job.model.id].waiting.append(job.key)
+        self._loop.post(self._pump)
+
+    def transcript(self, job: Job) -> Transcript:
+        """The transcript of ``job``, once its dialogue has ended; it is begun at once if it was not planned.
+
+        Raises:
+            NotRunError: the dialogue was not begun.
+            LlmkgError: the transcript could not be recorded.
+        """
+        with self._lock:
+            if job.key not in self._jobs:
+                self._jobs[job.key] = (job, concurrent.futures.Future())
+                self._lanes[job.model.id].waiting.appendleft(job.key)
+            finished = self._jobs[job.key][1]
+        self._loop.post(self._pump)
+        try:
+            read = finished.result()
+        finally:
+            if finished.done():
+                with self._lock:
+                    self._jobs.pop(job.key, None)
+                    recent = self._recent.pop(job.key, None)
+        return recent if recent is not None else read()
+
+    def stop(self, why: str, grace: float) -> None:
+        """Begins no dialogue any more; those being held get ``grace`` seconds to end, then they are cancelled."""
+        self._why_stopped = self._why_stopped or why
+        self._loop.run(self._stop(grace))
+
+    def close(self) -> None:
+        """Waits until all that was held is recorded; to be called after `stop`."""
+        self._recorder.shutdown(wait=True)
+
+    async def _stop(self, grace: float) -> None:
+        tasks = list(self._tasks.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=grace)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        with self._lock:
+            waiting = [key for lane in self._lanes.values() for key in lane.waiting]
+            for lane in self._lanes.values():
+                lane.waiting.clear()
+        for key in waiting:
+            self._settle(key, NotRunError(self._why_stopped or "the session ends"))
+
+    def _pump(self) -> None:
+        """Begins as many dialogues as there is room for; runs on the loop."""
+        for lane in self._lanes.values():
+            while lane.active < lane.width:
+                with self._lock:
+                    key = lane.waiting.popleft() if lane.waiting else None
+                if key is None:
+                    break
+                lane.active += 1
+                task = asyncio.ensure_future(self._run(self._jobs[key][0], lane))
+                self._tasks[key] = task
+
+    async def _run(self, job: Job, lane: _Lane) -> None:
+        try:
+            self._settle(job.key, await self._held(job))
+        except asyncio.CancelledError:
+            self._settle(job.key, NotRunError(self._why_stopped or "interrupted"))
+        except Exception as error:  # noqa: BLE001  (handed to the test that asks for the transcript)
+            self._settle(job.key, error)
+        finally:
+            self._tasks.pop(job.key, None)
+            lane.active -= 1
+            self._pump()
+
+    async def _held(self, job: Job) -> Callable[[], Transcript]:
+        """Holds a dialogue and records it."""
+        name = job.name
+        reason = self._why_stopped or await self._desk.begin_dialogue(job.model.id, name)
+        if reason is not None:
+            raise NotRunError(reason)
+        cost: float | None = 0.0
+        try:
+            transcript = await self._hold(job)
+            cost = _cost(transcript)
+        finally:
+            self._desk.end_dialogue(job.model.id, name, cost)
+        # Shielded, since a record that was begun must be whole.
+        record = asyncio.get_running_loop().run_in_executor(self._recorder, self._record, job, transcript)
+        transcript, read = await asyncio.shield(record)
+        with self._lock:
+            self._recent[job.key] = transcript
+            while len(self._recent) > _KEPT_IN_MEMORY:
+                self._recent.popitem(last=False)
+        return read
+
+    def _settle(self, key: DialogueKey, result: Callable[[], Transcript] | Exception) -> None:
+        with self._lock:
+            entry = self._jobs.get(key)
+        if entry is None or entry[1].done():
+            return
+        if isinstance(result, Exception):
+            entry[1].set_exception(result)
+        else:
+            entry[1].set_result(result)
+
+
+def _cost(transcript: Transcript) -> float | None:
+    """What was paid for a dialogue now; None when a call's price is unknown.
+
+    A call that failed without telling any usage is taken as free, as providers do.
+    """
+    answers = [turn.answer for turn in transcript.turns]
+    if transcript.unevaluated is not None:
+        answers.append(transcript.unevaluated)
+    failed = [call for answer in answers for call in answer.failed_calls] + list(transcript.failed_calls)
+    paid = [answer.usage.cost for answer in answers if not answer.from_cache]
+    paid += [call.usage.cost for call in failed if call.usage.input_tokens is not None]
+    known = [cost for cost in paid if cost is not None]
+    return sum(known) if len(known) == len(paid) else None

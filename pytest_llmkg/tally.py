@@ -1,0 +1,104 @@
+"""What a session has come to so far: counts by model, for the progress lines."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.analysis.dialogue import headline
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pytest_llmkg.records import Answer, Transcript
+    from pytest_llmkg.suite import Suite
+
+__all__ = ["Count", "Tally"]
+
+Key = tuple[str, str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Counts of one model.
+
+    Attributes:
+        planned, kept: dialogues to be held in this session and those of them taken over from an earlier one.
+        ended, errors: dialogues of this session that have ended, and those of them that broke off.
+        scored, total: dialogues with a headline score, and the sum of these scores.
+        tokens: in and out, of every call of this session, as far as known.
+        cost: US dollars, likewise; None while no price is known.
+    """
+
+    planned: int = 0
+    kept: int = 0
+    ended: int = 0
+    errors: int = 0
+    scored: int = 0
+    total: float = 0.0
+    tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the headline scores, None without any."""
+        return self.total / self.scored if self.scored else None
+
+
+class Tally:
+    """Counts transcripts as they are recorded; may be used from any thread."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._infos = {task.info.name: task.info for task in suite.tasks}
+        self._lock = threading.Lock()
+        self._counts = {model.id: Count() for model in suite.models}
+        # What each dialogue added to its model's counts, since of several attempts the last one counts.
+        self._ended: dict[Key, tuple[int, int, int, float]] = {}
+
+    def plan(self, planned: Mapping[str, int], kept: Collection[Key]) -> None:
+        """Says how many dialogues are to be held of each model, and which are held already."""
+        with self._lock:
+            for model, number in planned.items():
+                held = sum(1 for key in kept if key[2] == model)
+                self._counts[model] = replace(self._counts[model], planned=number, kept=held)
+
+    def add(self, transcript: Transcript) -> None:
+        """Counts a dialogue of this session."""
+        info = self._infos.get(transcript.task)
+        score = None if info is None or transcript.error is not None else headline(transcript, info)
+        key = (transcript.label, transcript.case, transcript.model, transcript.iteration)
+        now = (1, int(transcript.error is not None), int(score is not None), score or 0.0)
+        tokens, cost = _spent(transcript)
+        with self._lock:
+            if transcript.model not in self._counts:
+                return
+            count, before = self._counts[transcript.model], self._ended.get(key, (0, 0, 0, 0.0))
+            self._ended[key] = now
+            self._counts[transcript.model] = replace(
+                count,
+                ended=count.ended + now[0] - before[0],
+                errors=count.errors + now[1] - before[1],
+                scored=count.scored + now[2] - before[2],
+                total=count.total + now[3] - before[3],
+                tokens=count.tokens + tokens,
+                cost=count.cost if cost is None else cost + (count.cost or 0.0),
+            )
+
+    def of(self, model: str) -> Count:
+        """The counts of ``model``."""
+        with self._lock:
+            return self._counts[model]
+
+
+def _spent(transcript: Transcript) -> tuple[int, float | None]:
+    """Tokens and US dollars of every call, those that failed included."""
+    answers: list[Answer] = [turn.answer for turn in transcript.turns]
+    if transcript.unevaluated is not None:
+        answers.append(transcript.unevaluated)
+    usages = [answer.usage for answer in answers if not answer.from_cache]
+    usages += [call.usage for answer in answers for call in answer.failed_calls]
+    usages += [call.usage for call in transcript.failed_calls]
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    tokens = sum((usage.input_tokens or 0) + (usage.output_tokens or 0) for usage in usages)
+    return tokens, sum(costs) if costs else None

@@ -33,8 +33,11 @@ _FILTER = re.compile(
     r"|content management policy|content filtering policy|data_inspection_failed|input was flagged",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|insufficient (credits|balance)", re.IGNORECASE)
-_NO_MODEL = re.compile(r"model_not_found|model\b.{0,80}(not found|does not exist|no such model)", re.IGNORECASE)
+_QUOTA = re.compile(
+    r"insufficient_quota|billing_hard_limit|insufficient (credits|balance)|credit balance is too low", re.IGNORECASE
+)
+_NO_MODEL = re.compile(r"model_not_found|models?\b.{0,80}(not found|does not exist|no such model)", re.IGNORECASE)
+_BAD_KEY = re.compile(r"api key (is )?(not valid|invalid)|(invalid|incorrect) api key", re.IGNORECASE)
 # "maximum context length is 4096 tokens ... (10 in the messages, 8190 in the completion)": the dialogue is short
 # enough, the setting is too large for any dialogue.
 _CONTEXT_SIZE = re.compile(r"(?:maximum context length|max_model_len)\D{0,12}(\d+)", re.IGNORECASE)
@@ -103,7 +106,7 @@ def judge(refusal: Refusal) -> Verdict:
         return Verdict(advice="max_tokens") if _asks_too_much(text) else Verdict(stop_reason="context_length")
     if refusal.is_final:
         return Verdict(advice=_advice(refusal))
-    if status == 402 or (status in (None, 200, 403, 429) and _QUOTA.search(text)):
+    if status == 402 or (status in (None, 200, 400, 403, 429) and _QUOTA.search(text)):
         return Verdict(advice="quota")
     if status is None or status in _RETRYABLE or status >= 500:
         return Verdict(retryable=True, overloaded=status in _OVERLOADED)
@@ -164,9 +167,11 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 def _advice(refusal: Refusal) -> str | None:
     status = refusal.status
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and _BAD_KEY.search(refusal.text)):
         return "key"
-    if status in (400, 404, 422) and _NO_MODEL.search(refusal.text):
+    if status in (400, 422) and _NO_MODEL.search(refusal.text):
+        return "model"
+    if status == 404 and "model" in refusal.text.lower():
         return "model"
     if status in (404, 405) or (status is not None and status < 400):
         return "address"

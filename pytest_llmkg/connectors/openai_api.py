@@ -118,7 +118,7 @@ class OpenAIConnector:
                 self._endpoint.url, data=body, allow_redirects=False, proxy=self._proxy
             ) as response:
                 raw = await _read(response)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as error:
             return _broken(error)
         if raw is None:
             return Refusal(f"the endpoint sent more than {MOST_BYTES // 2**20} MiB", is_final=True)
@@ -183,7 +183,8 @@ def _broken(error: Exception) -> Refusal:
 
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
         return Refusal(f"no secure connection: {error}", is_final=True)
-    if isinstance(error, aiohttp.InvalidURL) or type(error) is ValueError:
+    if isinstance(error, aiohttp.InvalidURL | RuntimeError) or type(error) is ValueError:
+        # A header with a line break, or a session that was closed meanwhile.
         return Refusal(f"the request cannot be sent: {error}", is_final=True)
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return Refusal("the connection failed: the endpoint closed it without an answer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import socket
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.openai_server import Fault, OpenAIServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pytest_llmkg.errors import ConnectorError
 
@@ -147,6 +149,43 @@ def test_a_huge_body_is_an_error(lean: Lean, server: OpenAIServer, monkeypatch: 
     assert not error.retryable
     server.reply = "x" * (2**19)
     assert len(lean(spec(api_base=server.url)).text) == 2**19
+
+
+def test_a_server_that_cannot_prove_who_it_is_gets_no_prompt(lean: Lean, server: OpenAIServer, tmp_path: Path) -> None:
+    server.use_certificate(own_certificate(tmp_path))
+    base = server.url.replace("http:", "https:")
+    error = lean.failure(spec(api_base=base))
+    assert str(error).startswith(f"my-model at {base}: no secure connection: ")
+    assert "certificate" in str(error)
+    assert (error.retryable, server.count) == (False, 0)
+
+
+def own_certificate(folder: Path) -> Path:
+    """A key and a certificate that it signed itself."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    text = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain) + certificate.public_bytes(pem)
+    path = folder / "server.pem"
+    path.write_bytes(text)
+    return path
+
+
+def test_a_header_that_cannot_be_sent_is_said_so(lean: Lean, server: OpenAIServer) -> None:
+    error = lean.failure(spec(api_base=server.url, extra={"extra_headers": {"X-A": "b\r\nX-C: d"}}))
+    assert "the request cannot be sent: " in str(error)
+    assert (error.retryable, server.count) == (False, 0)
 
 
 def test_a_redirect_is_not_followed_but_told(lean: Lean, server: OpenAIServer) -> None:

@@ -246,8 +246,7 @@ class Controller:
 
     def _serve_desk(self, processes: int) -> None:
         if self._server is None:
-            from pytest_llmkg.reporting.progress import ModelProgress
-    from pytest_llmkg.scheduling.remote_desk import DeskServer
+            from pytest_llmkg.scheduling.remote_desk import DeskServer
 
             self._server = DeskServer(self._state.desk(processes))
             address = self._state.loop().run(self._server.start())

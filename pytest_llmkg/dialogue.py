@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import functools
 import time
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +18,6 @@ from pytest_llmkg.records import Answer, Case, FailedCall, Message, Prompt, Tran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from concurrent.futures import Executor
 
 __all__ = ["MAX_ANSWER_CHARACTERS", "Dialogue", "UnansweredError", "hold_dialogue"]
 

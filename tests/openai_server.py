@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import ssl
 import struct
 import threading
 from collections import deque
@@ -22,7 +21,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
     from typing import Self
 
@@ -45,14 +43,9 @@ FaultKind = Literal[
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request.
+    """What goes wrong with one request; ``seconds`` belong to a ``hang``, the rest to a ``status``.
 
-    Attributes:
-        kind: see there.
-        status, retry_after, message: of a ``status``.
-        seconds: of a ``hang``.
-        body: JSON to send instead of the error object of a ``status`` (which may be 200).
-        headers: further ones of a ``status``.
+    ``body`` is JSON to send instead of the usual error object, ``headers`` are further ones; 200 is a status, too.
     """
 
     kind: FaultKind
@@ -117,12 +110,6 @@ class OpenAIServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
-
-    def use_certificate(self, path: Path) -> None:
-        """From now on speaks TLS only, with the key and the certificate in the file ``path``."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(path)
-        self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
 
     @property
     def connections(self) -> int:

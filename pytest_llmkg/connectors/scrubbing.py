@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["HiddenText", "Secrets", "clean_url", "on_one_line"]
 
 _SECRET_NAME = re.compile(r"_(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-_SECRET_TEXT = re.compile(r"\b(Bearer\s+|Basic\s+|sk-)[\w.*+/=-]{6,}")
+_SECRET_TEXT = re.compile(r"\b(Bearer\s+|sk-)[\w.*+/=-]{6,}")
 _URL = re.compile(r"https?://[^\s'\"<>)\]]+")
 _HIDDEN = "[hidden]"
 _LONGEST_LINE = 300

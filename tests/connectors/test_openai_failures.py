@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import socket
+import ssl
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +153,9 @@ def test_a_huge_body_is_an_error(lean: Lean, server: OpenAIServer, monkeypatch: 
 
 
 def test_a_server_that_cannot_prove_who_it_is_gets_no_prompt(lean: Lean, server: OpenAIServer, tmp_path: Path) -> None:
-    server.use_certificate(own_certificate(tmp_path))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own_certificate(tmp_path))
+    server._http.socket = context.wrap_socket(server._http.socket, server_side=True)
     base = server.url.replace("http:", "https:")
     error = lean.failure(spec(api_base=base))
     assert str(error).startswith(f"my-model at {base}: no secure connection: ")

@@ -229,7 +229,10 @@ class Controller:
         suite = self._state.built_suite
         if suite is not None and not self._config.getoption("collectonly", default=False):
             self._planned = True
-            self._state.keeper().plan(suite.find(node_ids).values())
+            try:
+                self._state.keeper().plan(suite.find(node_ids).values())
+            except (LlmkgError, OSError) as error:
+                raise pytest.UsageError(str(error)) from error
 
     def _record(self, held: Iterable[tuple[Json, Json]]) -> None:
         for case, transcript in held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import tempfile
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -99,6 +100,8 @@ class Keeper:
                 models[test.model.id][test.case.label] += 1
         self._planned = {model: dict(sorted(labels.items())) for model, labels in models.items()}
         kept = () if self.resumed is None else [k for k, e in self.resumed.entries.items() if not e.failed]
+        if self._suite.settings.shard is not None:
+            self.open()  # a shard without any case is a run, too, or joining the shards would miss it
         self.tally.plan({model: labels.total() for model, labels in models.items()}, kept)
 
     def open(self) -> None:
@@ -147,15 +150,13 @@ class Keeper:
         """Closes the run file and writes the reports; None when no dialogue was held.
 
         Raises:
-            RunFileError: the run file cannot be read again, or a dialogue could not be written at last.
+            RunFileError: the run file cannot be written or read again; what it lacks was saved elsewhere.
         """
         with self._writing:
             if self._writer is None:
                 return None
+            self._write_late()
             absorb_parts(self.directory, self._writer)
-            unwritten, self._unwritten = self._unwritten, []
-            for case, transcript in unwritten:  # e.g. the disk was full, and has room again
-                self.record(case, transcript)
             self._writer.close()
         run = read_run(self.directory)
         try:
@@ -164,6 +165,24 @@ class Keeper:
         except (UserError, OSError) as error:
             return FinishedRun(run, self.directory / "leaderboard.html", f"not every report was written: {error}")
         return FinishedRun(run, page)
+
+    def _write_late(self) -> None:
+        """Writes what could not be written: the disk was full, and may have room again. Else another place takes it."""
+        unwritten, self._unwritten = self._unwritten, []
+        try:
+            for case, transcript in unwritten:
+                self.record(case, transcript)
+        except (LlmkgError, OSError) as error:
+            rescue = Path(tempfile.mkdtemp(prefix="llmkg-rescue-"))
+            with RunWriter(rescue / FILE_NAME) as writer:
+                writer.header(self.header())
+                for case, transcript in unwritten:
+                    writer.case(case)
+                    writer.transcript(transcript)
+            raise RunFileError(
+                f"{error}; {len(unwritten)} dialogue(s) that it lacks were saved to {rescue}: "
+                f"join them by llmkg merge {self.directory} {rescue} --out DIR"
+            ) from error
 
     def _opened(self, path: Path) -> RunIndex:
         """The run to go on with, with all that its workers left behind."""

@@ -112,8 +112,7 @@ class OpenAIServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
-    def connections(self) -> int:
-        """Connections that are open."""
+    def connections(self) -> int:  # that are open
         return len(self._http.connections)
 
     @property

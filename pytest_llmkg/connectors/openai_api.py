@@ -162,7 +162,7 @@ class OpenAIConnector:
         cost = own_price(self._spec, tokens)
         if cost is None and self._endpoint.tells_cost:
             cost = told_cost(told)
-        return replace(tokens, cost=cost)
+        return tokens if cost is None else replace(tokens, cost=cost)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes | None:

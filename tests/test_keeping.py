@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pytest_llmkg import session
+from pytest_llmkg import keeping
 from pytest_llmkg.options import Settings
-from pytest_llmkg.plain import to_plain
+from pytest_llmkg.session import error_transcript
 from pytest_llmkg.suite import build_suite
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ class StoppedClock(datetime):
 
 
 def test_runs_of_the_same_second_get_directories_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "datetime", StoppedClock)
+    monkeypatch.setattr(keeping, "datetime", StoppedClock)
     suite = build_suite(Settings(("symbolic",)), tmp_path)
     case = suite.cases[0]
     for _ in range(3):
-        keeper = session.Keeper(suite, tmp_path)
-        keeper.keep(to_plain(case), to_plain(session.error_transcript(case, "symbolic", 1, "down")))
+        keeper = keeping.Keeper(suite, tmp_path)
+        keeper.record(case, error_transcript(case, "symbolic", 1, "down"))
         assert keeper.finish() is not None
     runs = sorted(path.name for path in (tmp_path / "reports" / "runs").iterdir())
     assert runs == [f"20261130T120000Z-symbolic{number}" for number in ("", ".2", ".3")]

@@ -207,6 +207,7 @@ class ConnectorFactory:
         summary: one sentence, shown by ``llmkg models``.
         make: builds the connector; cheap, imports nothing heavy, opens nothing.
         check: complains with a `UserError` about a spec that can never work (a missing file), before anything runs.
+        address: what a spec's answers come from, to tell them apart in the answer cache; without user or password.
         at_once: calls that one process can make at once, whatever is asked for (a model inside it answers one by one);
             None for as many as wanted.
         is_free: True when asking costs nothing now, whatever the answers' usage says (a replay tells the old price).
@@ -216,5 +217,6 @@ class ConnectorFactory:
     summary: str
     make: Callable[[ModelSpec], Connector]
     check: Callable[[ModelSpec], None] = field(default=lambda _spec: None)
+    address: Callable[[ModelSpec], str | None] = field(default=lambda spec: spec.api_base)
     at_once: int | None = None
     is_free: bool = False

@@ -117,6 +117,11 @@ class Runner:
             return self._kept.read(job.key)
         return self._ahead.transcript(job)
 
+    def is_in_run_file(self, job: Job) -> bool:
+        """Whether the run file itself holds the transcript of ``job`` already, so that it must not be written again."""
+        kept = self._kept
+        return kept is not None and job.key in self._finished and kept.entries[job.key].receipt.path == kept.path
+
     def record(self, case: Case, transcript: Transcript) -> None:
         """Records a dialogue that was not held here."""
         self._record(case, transcript)
@@ -202,7 +207,7 @@ class Runner:
         if model.id not in self._connectors:
             factory = self._factory(model)
             self._connectors[model.id] = PatientConnector(
-                model,
+                replace(model, api_base=factory.address(model)),
                 factory.make(model),
                 self._desk,
                 Patience(self.suite.settings.retries),

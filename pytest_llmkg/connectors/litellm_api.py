@@ -179,9 +179,15 @@ def _import_litellm() -> Any:
     return litellm
 
 
+def _address(spec: ModelSpec) -> str | None:
+    base = own_base(spec, os.environ)
+    return None if base is None else clean_url(base)
+
+
 CONNECTOR = ConnectorFactory(
     scheme="litellm",
     summary="Any model that litellm or an OpenAI-compatible server reaches: provider/model, e.g. openai/gpt-4o.",
     make=make_connector,
     check=check_spec,
+    address=_address,
 )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from typing import Any
+
 
 __all__ = ["LoopThread"]
 
 R = TypeVar("R")
+_LOG = logging.getLogger(__name__)
 _THREADS = 64
 
 
@@ -59,11 +61,17 @@ class LoopThread:
         with self._starting:  # or two first calls would start two loops
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
+                self._loop.set_exception_handler(_note)
                 # Connectors of blocking libraries wait in these threads, one for each call on its way.
                 self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, "llmkg-call"))
                 self._thread = threading.Thread(target=self._loop.run_forever, name="llmkg-loop", daemon=True)
                 self._thread.start()
             return self._loop
+
+
+def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Keeps what a connector's library left behind (an unclosed session, an error of nobody) off the terminal."""
+    _LOG.debug("the event loop says: %s", context.get("message"))
 
 
 async def _cancel_others() -> None:

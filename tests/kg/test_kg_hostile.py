@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.kg import FORMATS, Limits, Sandbox
+from tests.hostile.graphs import DEEP, NESTED, entities
+from tests.hostile.texts import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 EMPTY = GraphText("", "nt")
-NESTED = 5000
-ODD = ["\0", "a\0b", "\ud800", "\ufeff", "\x89PNG\r\n\x1a\n" + "".join(map(chr, range(256))), "\u202e\u2028", "\\u0000"]
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +53,6 @@ def test_any_text_gives_verdicts(sandbox: Sandbox, text: str, form: str) -> None
     assert result.error is None or not result.rows
 
 
-DEEP = {
-    "turtle": [
-        "<a:a> <a:b> " + "[ <a:b> " * NESTED + "1" + "]" * NESTED + " .",
-        "<a:a> <a:b> " + "(" * NESTED + ")" * NESTED + " .",
-    ],
-    "json-ld": ["[" * NESTED + "]" * NESTED, '{"http://e/a":' * NESTED + "1" + "}" * NESTED],
-}
-
-
 @pytest.mark.parametrize(("name", "text"), [(n, t) for n, texts in DEEP.items() for t in texts])
 def test_deeply_nested_graphs(small: Sandbox, name: str, text: str) -> None:
     error = small.check_rdf(GraphText(text, name)).error
@@ -93,15 +84,6 @@ def test_a_million_characters(small: Sandbox, text: str) -> None:
     assert small.run_query(EMPTY, text, {}).error is not None
     assert small.check_rdf(GraphText(text, "turtle")).error is not None
     assert works(small)
-
-
-def entities(levels: int) -> str:
-    lines = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, levels))
-    return (
-        f'<!DOCTYPE r [<!ENTITY e0 "ha">{lines}]>'
-        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
-        f'<rdf:Description rdf:about="a:a"><e:p>&e{levels - 1};</e:p></rdf:Description></rdf:RDF>'
-    )
 
 
 def test_xml_entities_that_grow(small: Sandbox) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.kg.query_check import refusal
+from tests.hostile.queries import REACHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,30 +58,7 @@ def listener() -> Iterator[Listener]:
     found.server.close()
 
 
-REACHING = [
-    "SELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }}",
-    "SELECT * {{ service silent <{url}> {{ ?s ?p ?o }} }}",
-    "SELECT * {{ ?s ?p ?o }} ORDER BY EXISTS {{ SERVICE <{url}> {{ ?s ?p ?o }} }}",
-    "SELECT * {{ {{ SELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }} }} }}",
-    "SELECT * {{ BIND(<{url}> AS ?g) SERVICE ?g {{ ?s ?p ?o }} }}",
-    "SELECT * {{ ?x <a:b> trueSERVICE<{url}>{{ ?s ?p ?o }} }}",
-    "SELECT * {{ ?x <a:b> 1SERVICE<{url}>{{ ?s ?p ?o }} }}",
-    "SELECT * {{ FILTER(?a<'&&?b>')SERVICE<{url}>{{ ?s ?p ?o }}FILTER(?c='') }}",
-    "SELECT * {{ FILTER(?a<'&&?b>') BIND(<a:#> AS ?x) SERVICE <{url}> {{ ?s ?p ?o }} \n FILTER(?c='') }}",
-    "SELECT * {{ ?s <a:b> 'x' #'\nSERVICE <{url}> {{ ?s ?p ?o }} #'\n}}",
-    "SELECT * {{ SERV\\u0049CE <{url}> {{ ?s ?p ?o }} }}",
-    "SELECT * FROM <{url}> {{ ?s ?p ?o }}",
-    "SELECT * FROM NAMED <{url}> {{ GRAPH <{url}> {{ ?s ?p ?o }} }}",
-    "PREFIX from: <{url}> CONSTRUCT {{ ?s ?p ?o }} FROM from: WHERE {{ ?s ?p ?o }}",
-    "DESCRIBE ?s FROM <{url}> {{ ?s ?p ?o }}",
-    "LOAD <{url}>",
-    "PREFIX a: <a:> LOAD SILENT <{url}> INTO GRAPH <a:g>",
-    "INSERT {{ ?s ?p ?o }} WHERE {{ SERVICE <{url}> {{ ?s ?p ?o }} }}",
-    "COPY <{url}> TO DEFAULT",
-]
-
-
-@pytest.mark.parametrize("query", REACHING)
+@pytest.mark.parametrize("query", REACHING.values(), ids=REACHING.keys())
 def test_queries_that_reach_outside_are_refused(sandbox: Sandbox, listener: Listener, query: str) -> None:
     text = query.format(url=listener.url)
     result = sandbox.run_query(GRAPH, text, {})

@@ -18,20 +18,9 @@ from pytest_llmkg.records import (
 )
 from pytest_llmkg.store import Run
 from tests.builders import DIALOGUE, FLAT, make_header
+from tests.hostile.texts import INJECTIONS
 
-TEXTS = (
-    "<script>document.title='pwned'</script>",
-    "</textarea></pre></details><img src=x onerror=\"document.title='pwned'\">",
-    "</style></title></script><svg onload=\"document.title='pwned'\">",
-    "{{7*7}}{% raw %}{# no comment",
-    "]]><![CDATA[ <!-- --> &lt;b&gt; &amp;",
-    "\" onmouseover=\"document.title='pwned'\" x='",
-    "abc \u202eevil\u202c \u2066x\u2069 \u05d0\u05d1\u05d2 \ufeff",
-    "\x00\x07\x1b[31mred\x1b[0m\r\n\x85",
-    "\ud800 half of a pair",
-    "\n\n  leading lines\n\tkept ",
-    "javascript:document.title='pwned'",
-)
+TEXTS = tuple(INJECTIONS.values())
 
 
 def run_with(text: str) -> Run:

@@ -67,9 +67,9 @@ def main() -> None:
             say(f"\n{size.calls} calls, {size.in_flight} in flight, {options.latency_ms:g} ms, medians of {repeats}")
             say(f"(the server itself needed {server_ms(size, results):.2f} CPU ms for each call)\n")
             say(table(HEADER, rows(size, results, peers, options.latency_ms / 1000), markdown=options.markdown))
-            say("", *share_lines(size, results, bench.connectors))
+            say("", *share_lines(size, results, bench.agents))
     say("", *marginal_lines(all_results, options.peers))
-    say(*(f"{name}: served by the connector {connector!r}" for name, connector in bench.connectors.items()))
+    say(*(f"{name}: its HTTP client called itself {agent!r}" for name, agent in bench.agents.items()))
 
 
 def measured(bench: Bench, size: Size, peers: Sequence[str], repeats: int) -> Results:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.speed.dialogue_figures import BASES, Results, Seen, Size
-from tests.speed.measuring import run
+from tests.speed.measuring import output_of, run
 from tests.speed.project import (
     ANSWER,
     CASES,
@@ -78,7 +78,7 @@ class Bench:
         self._work = work
         self._project: Project = project(work / "project")
         self._prompt = work / "prompt.txt"
-        self.connectors: dict[str, str] = {}
+        self.agents: dict[str, str] = {}
         self._concurrent = False
         self._environment = {
             **user_environment(cache),
@@ -97,7 +97,7 @@ class Bench:
         self._prompt.write_text(prompt, encoding="utf-8")
         say(f"prompt: {len(prompt.encode())} bytes")
         run([sys.executable, "-m", "pytest", "--help"], self._project.path, self._environment)
-        self._concurrent = _CONCURRENCY in (self._project.path / "output.txt").read_text(encoding="utf-8")
+        self._concurrent = _CONCURRENCY in output_of(self._project.path)
         if not self._concurrent:
             say(f"ours knows no {_CONCURRENCY} and holds one dialogue at a time")
         for name in (*BASES, *peers):
@@ -143,14 +143,17 @@ class Bench:
         results.seen[name].append(Seen(stats["span"], stats["most_in_flight"], stats["cpu"]))
         if name.startswith("ours"):
             self._check_run(name, size)
+            self.agents[name] = ", ".join(stats["agents"])
 
     def _check_run(self, name: str, size: Size) -> None:
         summary = self._project.summary()
+        complaint = None
         if len(summary.dialogues) != size.calls or summary.scored != size.calls:
-            raise SystemExit(f"{name}: {len(summary.dialogues)} dialogues, {summary.scored} scored, not {size.calls}")
-        if not (self._project.last_run / "leaderboard.html").is_file():
-            raise SystemExit(f"{name}: no leaderboard was written")
-        self.connectors[name] = summary.connector
+            complaint = f"{len(summary.dialogues)} dialogues, {summary.scored} scored, not {size.calls}"
+        elif not (self._project.last_run / "leaderboard.html").is_file():
+            complaint = "no leaderboard was written"
+        if complaint is not None:
+            raise SystemExit(f"{name}: {complaint}; its output ends with\n{output_of(self._project.path)[-3000:]}")
 
 
 def inspect_python(cache: Path) -> Path:

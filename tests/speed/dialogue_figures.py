@@ -115,11 +115,12 @@ def own_share(size: Size, results: Results, name: str, loop_name: str) -> tuple[
     return (rest - one) / size.calls * 1000, (rest - many) / size.calls * 1000
 
 
-def share_lines(size: Size, results: Results, connectors: Mapping[str, str]) -> list[str]:
-    """What ours needs itself, in words; ``connectors`` tells what served the model."""
+def share_lines(size: Size, results: Results, agents: Mapping[str, str]) -> list[str]:
+    """What ours needs itself, in words; ``agents`` tells the HTTP client of each, and so which bare loop is like it."""
     lines = []
-    for name, connector in connectors.items():
-        loop = "litellm" if "litellm" in connector else "aiohttp"
+    for name, agent in agents.items():
+        # litellm calls by the OpenAI library.
+        loop = "litellm" if "openai" in agent.lower() or "litellm" in agent.lower() else "aiohttp"
         if (share := own_share(size, results, name, loop)) is not None:
             lines.append(
                 f"{name}: CPU of ours for each turn, start-up included: {share[0]:.2f} ms = (CPU of the command - "

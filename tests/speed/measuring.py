@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Cost", "alternated", "median_cost", "run", "tree_rss"]
+__all__ = ["Cost", "alternated", "median_cost", "output_of", "run", "tree_rss"]
 
 _PERIOD = 0.05
 _PAGE = resource.getpagesize()
@@ -70,9 +70,14 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str] 
         wall = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        end = output.read_text(encoding="utf-8", errors="replace")[-3000:]
+        end = output_of(directory)[-3000:]
         raise CommandFailedError(f"{' '.join(command)} ended with {process.returncode}:\n{end}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, sampler.peak, usage.ru_maxrss / 1024)
+
+
+def output_of(directory: Path) -> str:
+    """What the last command that ran in ``directory`` wrote to its terminal."""
+    return (directory / "output.txt").read_text(encoding="utf-8", errors="replace")
 
 
 class _Sampler:

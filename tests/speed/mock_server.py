@@ -20,6 +20,7 @@ import contextlib
 import json
 import time
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from tests.speed.tables import say
 
@@ -33,6 +34,7 @@ class Counts:
     Attributes:
         requests, most_in_flight, connections: chat requests, the most of them at once, connections opened.
         first, last: monotonic seconds of the first request's arrival and the last answer's sending.
+        agents: what the clients of chat requests call themselves.
         cpu: CPU seconds of the server's process.
     """
 
@@ -42,11 +44,12 @@ class Counts:
     connections: int = 0
     first: float | None = None
     last: float | None = None
+    agents: list[str] = field(default_factory=list)
     cpu_from: float = field(default_factory=time.process_time)
 
-    def plain(self) -> dict[str, float | None]:
+    def plain(self) -> dict[str, Any]:
         """The counts with the CPU seconds and the span from first to last."""
-        counts: dict[str, float | None] = asdict(self)
+        counts = asdict(self)
         counts["cpu"] = time.process_time() - self.cpu_from
         counts["span"] = self.last - self.first if self.first is not None and self.last is not None else None
         return counts
@@ -100,6 +103,7 @@ class MockProtocol(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
+        self._counted: Counts | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if isinstance(transport, asyncio.Transport):
@@ -116,20 +120,24 @@ class MockProtocol(asyncio.Protocol):
         if end < 0:
             return
         head = bytes(received[:end])
-        length = _content_length(head)
+        length = int(_header(head, b"content-length") or 0)
         if len(received) < end + 4 + length:
             if b"100-continue" in head.lower():
                 self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
             return
         del received[: end + 4 + length]
-        self._answer(head.split(b" ", 2)[:2], length)
+        self._answer(head, length)
 
-    def _answer(self, request: list[bytes], length: int) -> None:
-        counts, path = self._service.counts, request[-1].split(b"?")[0]
+    def _answer(self, head: bytes, length: int) -> None:
+        counts, path = self._service.counts, head.split(b" ", 2)[1].split(b"?")[0]
         if path.endswith(b"/chat/completions"):
             counts.requests += 1
             counts.in_flight += 1
             counts.most_in_flight = max(counts.most_in_flight, counts.in_flight)
+            if counts is not self._counted:  # once for each connection, and again after a reset
+                self._counted = counts
+                agent = _header(head, b"user-agent").decode("latin-1")
+                counts.agents += [] if agent in counts.agents else [agent]
             counts.first = time.monotonic() if counts.first is None else counts.first
             self._loop.call_later(self._service.latency, self._complete, self._service.completion(length))
         elif path == b"/stats":
@@ -151,10 +159,10 @@ class MockProtocol(asyncio.Protocol):
             self._transport.write(response)
 
 
-def _content_length(head: bytes) -> int:
-    lowered = head.lower()
-    at = lowered.find(b"\r\ncontent-length:")
-    return int(lowered[at + 17 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+def _header(head: bytes, name: bytes) -> bytes:
+    """The header ``name``, empty when there is none."""
+    at = head.lower().find(b"\r\n%b:" % name)
+    return head[at + len(name) + 3 :].split(b"\r\n", 1)[0].strip() if at >= 0 else b""
 
 
 def _response(body: object, status: bytes = b"200 OK") -> bytes:

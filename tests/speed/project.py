@@ -98,16 +98,13 @@ class Project:
 
 
 class Summary:
-    """What a run file holds: how many dialogues, how many of them scored, and which connector served the model."""
+    """What a run file holds: which dialogues, by case and iteration, and how many of them were scored."""
 
     def __init__(self, path: Path) -> None:
-        self.scored, self.connector = 0, ""
+        self.scored = 0
         self.dialogues: set[tuple[str, int]] = set()
         for data in _lines(path):
-            if data["kind"] == "header":
-                models = data["models"]
-                self.connector = str(models[0]["connector"]) if isinstance(models, list) else ""
-            elif data["kind"] == "transcript":
+            if data["kind"] == "transcript":
                 self.dialogues.add((str(data["case"]), int(str(data["iteration"]))))
                 turns = data["turns"]
                 done = isinstance(turns, list) and turns and turns[-1]["evaluation"]["outcome"] == "scored"

@@ -99,6 +99,15 @@ def test_own_share_is_what_neither_pytest_nor_the_bare_loop_needs() -> None:
     assert dialogue_figures.own_share(Size(500, 50), results(), "ours", "litellm") is None
 
 
+def test_own_share_is_told_beside_the_loop_that_calls_likewise() -> None:
+    lines = dialogue_figures.share_lines(Size(500, 50), results(), {"ours": "pytest-llmkg Python/3.11 aiohttp/3.14"})
+    assert lines[0].startswith("ours: CPU of ours for each turn, start-up included: 3.00 ms = ")
+    assert "bare aiohttp loop" in lines[0]
+    assert lines[1] == "CPU s of what each contains: python 0.10, pytest-1 0.40, pytest-n 0.90"
+    # There is no figure of a bare litellm loop to take off.
+    assert len(dialogue_figures.share_lines(Size(500, 50), results(), {"ours": "AsyncOpenAI/Python 3"})) == 1
+
+
 def test_further_calls_are_compared_between_sizes_of_the_same_number_in_flight() -> None:
     large = Results()
     large.costs["ours"] = [cost(20.0, 11.5)]
@@ -122,7 +131,7 @@ def test_a_run_is_replicated_into_a_run_file(tmp_path: Path) -> None:
     command = ours.command("scripted:script.json", project.CASES)
     measuring.run(command, ours.path, {"PYTHONPATH": str(project.REPO)})
     summary = ours.summary()
-    assert (len(summary.dialogues), summary.scored, summary.connector) == (10, 10, "scripted")
+    assert (len(summary.dialogues), summary.scored) == (10, 10)
     assert 1_800 < len(project.first_prompt(ours.last_run / "run.jsonl")) < 2_600
     copy = tmp_path / "copy" / "run.jsonl"
     project.replicated_run(ours.last_run / "run.jsonl", copy, 3)
@@ -153,7 +162,7 @@ def test_dialogues_are_counted_once_and_unscored_ones_are_seen(tmp_path: Path) -
     (tmp_path / "run.jsonl").write_text("\n".join(lines), encoding="utf-8")
     summary = project.Summary(tmp_path / "run.jsonl")
     assert summary.dialogues == {("a", 1), ("b", 1), ("c", 1)}
-    assert (summary.scored, summary.connector) == (2, "some")
+    assert summary.scored == 2
 
 
 def test_a_number_of_dialogues_that_the_cases_cannot_make(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pytest_llmkg.errors import RecordError
@@ -79,40 +79,59 @@ def from_plain(record: type[R], data: object, place: str = "$") -> R:
     if not isinstance(data, dict):
         raise RecordError(f"{place}: expected an object for {record.__name__}, found {_type_name(data)}")
     kind: Any = record
-    hints = _type_hints(kind)
-    fields = {f.name: f for f in dataclasses.fields(kind)}
+    fields = _fields(kind)
     for key in data:
         if key not in fields:
             raise RecordError(f"{place}: unknown field {key!r} of {record.__name__}")
     values = {}
     for name, field in fields.items():
         if name in data:
-            values[name] = _decode(hints[name], data[name], f"{place}.{name}")
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            values[name] = field.decode(data[name], f"{place}.{name}")
+        elif field.is_required:
             raise RecordError(f"{place}: {record.__name__} lacks the field {name!r}")
     return record(**values)
 
 
-def _decode(hint: Any, data: object, place: str) -> Any:
-    origin = get_origin(hint)
-    if _is_json(hint):
-        return data
-    if dataclasses.is_dataclass(hint):
-        return from_plain(typing.cast("type[Any]", hint), data, place)
-    if origin in (Union, types.UnionType):
-        return _decode_union(hint, data, place)
-    if origin is Literal:
-        return _decode_literal(hint, data, place)
-    if origin is not None:
-        return _decode_container(origin, get_args(hint), data, place)
-    if type(data) is hint or (hint is float and type(data) is int):
-        return data
-    raise RecordError(f"{place}: expected {hint.__name__}, found {_type_name(data)}")
+class _Field(typing.NamedTuple):
+    """A field of a record: what makes its value of plain data and the data's place, and whether it must be there."""
+
+    decode: Callable[[Any, str], Any]
+    is_required: bool
 
 
+# Records are read by the ten thousands; each type is looked at once.
 @functools.cache
-def _type_hints(record: typing.Hashable) -> dict[str, Any]:
-    return typing.get_type_hints(record)
+def _fields(record: typing.Hashable) -> dict[str, _Field]:
+    kind: Any = record
+    hints, missing = typing.get_type_hints(kind), dataclasses.MISSING
+    return {
+        f.name: _Field(_decoder(hints[f.name]), f.default is missing and f.default_factory is missing)
+        for f in dataclasses.fields(kind)
+    }
+
+
+def _decoder(hint: Any) -> Callable[[Any, str], Any]:
+    """What makes a value of type ``hint`` of plain data, or complains with the place."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if _is_json(hint):
+        return lambda data, _place: data
+    if dataclasses.is_dataclass(hint):
+        return functools.partial(from_plain, typing.cast("type[Any]", hint))
+    if origin in (Union, types.UnionType):
+        return _union_decoder(hint)
+    if origin is Literal:
+        return functools.partial(_decode_literal, arguments)
+    if origin is tuple:
+        return functools.partial(_decode_tuple, _decoder(arguments[0]))
+    if origin is not None:
+        return functools.partial(_decode_mapping, _decoder(arguments[1]))
+    return functools.partial(_decode_scalar, hint)
+
+
+def _decode_scalar(kind: type[Any], data: object, place: str) -> Any:
+    if type(data) is kind or (kind is float and type(data) is int):
+        return data
+    raise RecordError(f"{place}: expected {kind.__name__}, found {_type_name(data)}")
 
 
 def _is_json(hint: Any) -> bool:
@@ -120,31 +139,39 @@ def _is_json(hint: Any) -> bool:
     return any(get_origin(choice) is dict for choice in get_args(hint))
 
 
-def _decode_literal(hint: Any, data: object, place: str) -> Any:
-    if data in get_args(hint):
+def _decode_literal(choices: tuple[Any, ...], data: object, place: str) -> Any:
+    if data in choices:
         return data
-    raise RecordError(f"{place}: expected one of {', '.join(map(str, get_args(hint)))}, found {data!r}")
+    raise RecordError(f"{place}: expected one of {', '.join(map(str, choices))}, found {data!r}")
 
 
-def _decode_container(origin: type[Any], arguments: tuple[Any, ...], data: object, place: str) -> Any:
-    if origin is tuple:
-        if isinstance(data, list):
-            return tuple(_decode(arguments[0], v, f"{place}[{i}]") for i, v in enumerate(data))
-        raise RecordError(f"{place}: expected a list, found {_type_name(data)}")
+def _decode_tuple(decode: Callable[[Any, str], Any], data: object, place: str) -> Any:
+    if isinstance(data, list):
+        return tuple(decode(v, f"{place}[{i}]") for i, v in enumerate(data))
+    raise RecordError(f"{place}: expected a list, found {_type_name(data)}")
+
+
+def _decode_mapping(decode: Callable[[Any, str], Any], data: object, place: str) -> Any:
     if isinstance(data, dict):
-        return {k: _decode(arguments[1], v, f"{place}.{k}") for k, v in data.items()}
+        return {k: decode(v, f"{place}.{k}") for k, v in data.items()}
     raise RecordError(f"{place}: expected an object, found {_type_name(data)}")
 
 
-def _decode_union(hint: Any, data: object, place: str) -> Any:
-    if data is None and type(None) in get_args(hint):
-        return None
-    choices = [h for h in get_args(hint) if h is not type(None)]
-    if len(choices) == 1:
-        return _decode(choices[0], data, place)
-    if type(data) in choices:
-        return data
-    raise RecordError(f"{place}: expected {' or '.join(h.__name__ for h in choices)}, found {_type_name(data)}")
+def _union_decoder(hint: Any) -> Callable[[Any, str], Any]:
+    choices = tuple(choice for choice in get_args(hint) if choice is not type(None))
+    may_be_null = type(None) in get_args(hint)
+    only = _decoder(choices[0]) if len(choices) == 1 else None
+
+    def decode(data: object, place: str) -> Any:
+        if data is None and may_be_null:
+            return None
+        if only is not None:
+            return only(data, place)
+        if type(data) in choices:
+            return data
+        raise RecordError(f"{place}: expected {' or '.join(h.__name__ for h in choices)}, found {_type_name(data)}")
+
+    return decode
 
 
 def _type_name(data: object) -> str:

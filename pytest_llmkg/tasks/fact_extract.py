@@ -15,6 +15,7 @@ from pytest_llmkg.metrics.construction import FactProperties, fact_matches
 from pytest_llmkg.metrics.graph_match import match_graphs
 from pytest_llmkg.metrics.normal_form import likeness, normal_rows, normal_text
 from pytest_llmkg.metrics.sets import SetMatch, match_sets
+from pytest_llmkg.plain import clean_text
 from pytest_llmkg.records import Answer, Case, Evaluation, Number, Outcome, Prompt, ScoreSet, TaskInfo
 from pytest_llmkg.signature import build_signature
 
@@ -96,7 +97,7 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
     published = _scores(case, answer.text, triples, wanted, corrected=False)
     info: dict[str, Json] = {
         "parsableTriplesCount": len(triples),
-        "parsableTriples": "".join(f"{line}\n" for line in triples),
+        "parsableTriples": clean_text("".join(f"{line}\n" for line in triples)),
     }
     blocks = fenced_blocks(answer.text)
     document = blocks[0].content if blocks else answer.text

@@ -16,6 +16,7 @@ from pytest_llmkg.metrics.normal_form import likeness, normal_rows, normal_text
 from pytest_llmkg.metrics.sets import match_sets
 from pytest_llmkg.metrics.similarity import similarity_gain, unified_diff
 from pytest_llmkg.metrics.turtle_block import TurtleBlock, find_block, only_block
+from pytest_llmkg.plain import clean_text
 from pytest_llmkg.records import Answer, Case, Evaluation, Number, Outcome, Prompt, ScoreSet, TaskInfo
 from pytest_llmkg.signature import build_signature
 
@@ -108,7 +109,7 @@ def _published(
         "normAnswerFalseCount": len(rows - optimal),
         "normOptimalCount": len(optimal),
         "parsableTriplesCount": len(triples),
-        "parsableTriples": "".join(f"{line}\n" for line in triples),
+        "parsableTriples": clean_text("".join(f"{line}\n" for line in triples)),
     }
     return values, info
 

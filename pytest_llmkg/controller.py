@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_llmkg.errors import LlmkgError
-from pytest_llmkg.plain import Json, from_plain, to_plain
-from pytest_llmkg.records import Case, Transcript
+from pytest_llmkg.state import INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
+    from pytest_llmkg.plain import Json
     from pytest_llmkg.reporting.progress import ModelProgress
     from pytest_llmkg.scheduling.remote_desk import DeskServer
     from pytest_llmkg.state import SessionState
@@ -34,10 +35,11 @@ class Worker:
     """Hooks of a worker process."""
 
     def __init__(self, state: SessionState) -> None:
-        from pytest_llmkg.workers import read_input
-
         self._state = state
-        state.given = read_input(state.config)
+        if INPUT in getattr(state.config, "workerinput", {}):
+            from pytest_llmkg.workers import read_input
+
+            state.given = read_input(state.config)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
@@ -51,6 +53,8 @@ class Worker:
         """Sends the controller what no test reported, if it could not find it itself."""
         part = self._state.part
         if part is not None:
+            from pytest_llmkg.plain import to_plain
+
             output: dict[str, Any] = self._state.config.workeroutput  # type: ignore[attr-defined]
             output[DIALOGUES] = to_plain(part.unreported())
             output["llmkg_problems"] = list(self._state.problems)
@@ -98,7 +102,8 @@ class Controller:
         state = self._state
         if state.built_suite is None:
             return
-        from pytest_llmkg.workers import INPUT, WorkerInput
+        from pytest_llmkg.plain import to_plain
+        from pytest_llmkg.workers import WorkerInput
 
         processes, resumed = node.workerinput["workercount"], state.keeper().resumed
         given = WorkerInput(processes, knows_more=resumed is not None)
@@ -236,9 +241,13 @@ class Controller:
 
     def _record(self, held: Iterable[tuple[Json, Json]]) -> None:
         for case, transcript in held:
-            self._guarded(
-                lambda c=case, t=transcript: self._state.keeper().record(from_plain(Case, c), from_plain(Transcript, t))
-            )
+            self._guarded(partial(self._record_one, case, transcript))
+
+    def _record_one(self, case: Json, transcript: Json) -> None:
+        from pytest_llmkg.plain import from_plain
+        from pytest_llmkg.records import Case, Transcript
+
+        self._state.keeper().record(from_plain(Case, case), from_plain(Transcript, transcript))
 
     def _guarded(self, work: Any) -> None:
         """Does ``work``; what cannot be written ends the session with one sentence."""

@@ -5,22 +5,19 @@ Nothing here imports a graph or model library; a session that has nothing to do 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from pytest_llmkg import options
 from pytest_llmkg.controller import DIALOGUES, NOT_RUN, Controller, Worker
 from pytest_llmkg.errors import UserError
-from pytest_llmkg.plain import to_plain
-from pytest_llmkg.records import Case, ModelSpec
 from pytest_llmkg.state import STATE, SessionState, job_of, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pytest_llmkg.records import Transcript
+    from pytest_llmkg.records import Case, ModelSpec, Transcript
 
 __all__ = ["BoundDialogue", "dialogue"]
 
@@ -125,8 +122,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     return [f"llmkg: {state.without_cases} benchmark test(s) have no cases; {hint}"]
 
 
-@dataclass(frozen=True, slots=True)
-class BoundDialogue:
+class BoundDialogue(NamedTuple):
     """A case, a model and an iteration, ready to be asked by a test."""
 
     item: pytest.Item
@@ -154,7 +150,8 @@ class BoundDialogue:
         except UserError as error:
             state.give_up(f"no dialogue was recorded from here on: {error}")
             pytest.fail(str(error), pytrace=False)
-        item.stash.setdefault(_HELD, []).append((self.case, transcript))
+        if not runner.is_in_run_file(job):
+            item.stash.setdefault(_HELD, []).append((self.case, transcript))
         item.stash[_HAS_HELD] = True
         # A rerun of the test must not pile its properties upon those of the first attempt.
         item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith("llmkg.")]
@@ -188,6 +185,8 @@ def pytest_runtest_makereport(
     if broke_off and item.get_closest_marker("llmkg"):
         held = _broken_off(item, f"{call.excinfo.typename}: {call.excinfo.value}" if call.excinfo else "failed")
     if held:
+        from pytest_llmkg.plain import to_plain
+
         setattr(report, DIALOGUES, to_plain(held))
     if report.when == "call" and _NOT_RUN in item.stash:
         setattr(report, NOT_RUN, item.stash[_NOT_RUN])

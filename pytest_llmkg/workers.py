@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.errors import LlmkgError, RunFileError
 from pytest_llmkg.plain import Json, from_plain
+from pytest_llmkg.state import INPUT
 from pytest_llmkg.store import DialogueKey, RunWriter, index_run, key_of
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import Case, Transcript
     from pytest_llmkg.store import RunIndex
 
-__all__ = ["INPUT", "OUTPUT", "PartKeeper", "WorkQueue", "WorkerInput", "known_run", "read_input"]
+__all__ = ["PartKeeper", "WorkQueue", "WorkerInput", "known_run", "read_input"]
 
-INPUT = "llmkg"
-OUTPUT = "llmkg_dialogues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ def read_input(config: pytest.Config) -> WorkerInput | None:
 class PartKeeper:
     """Writes a worker's dialogues to a file of its own: beside the run file, or in a temporary folder.
 
-    The controller finds the one beside the run file; of the other it hears by the tests' reports and, for what no
-    test asked for, at the end of the session.
+    The controller finds the one beside the run file; of the other, and of what could not be written, it hears by the
+    tests' reports and, for what no test asked for, at the end of the session.
     """
 
     def __init__(self, given: WorkerInput, name: str) -> None:
@@ -69,7 +68,6 @@ class PartKeeper:
         self._writer: RunWriter | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._unreported: dict[DialogueKey, tuple[Case, Callable[[], Transcript]]] = {}
-        self._is_local = given.directory is not None
 
     def record(self, case: Case, transcript: Transcript) -> Callable[[], Transcript]:
         """Appends one dialogue, and gives back what reads it again; what cannot be written is kept in memory."""
@@ -79,17 +77,22 @@ class PartKeeper:
                 writer.case(case)
                 receipt = writer.transcript(transcript)
         except (LlmkgError, OSError):
-            # It goes to the controller by the test's report, and the controller will tell the trouble.
+            # It goes to the controller by the test's report or at the end, and the controller will tell the trouble.
             return self._awaited(case, transcript, lambda: transcript)
+        if self._given.directory is not None:
+            return lambda: writer.read(receipt)
         return self._awaited(case, transcript, lambda: writer.read(receipt))
 
     def reported(self, transcript: Transcript) -> None:
         """A test's report carries ``transcript``."""
-        self._unreported.pop(key_of(transcript), None)
+        with self._lock:
+            self._unreported.pop(key_of(transcript), None)
 
     def unreported(self) -> list[tuple[Case, Transcript]]:
         """The dialogues that were held for no test, of which the controller cannot know."""
-        return [] if self._is_local else [(case, read()) for case, read in self._unreported.values()]
+        with self._lock:
+            unreported = list(self._unreported.values())
+        return [(case, read()) for case, read in unreported]
 
     def close(self) -> None:
         """Closes the file."""
@@ -99,7 +102,8 @@ class PartKeeper:
             self._temporary.cleanup()
 
     def _awaited(self, case: Case, transcript: Transcript, read: Callable[[], Transcript]) -> Callable[[], Transcript]:
-        self._unreported[key_of(transcript)] = (case, read)
+        with self._lock:
+            self._unreported[key_of(transcript)] = (case, read)
         return read
 
     def _opened(self) -> RunWriter:

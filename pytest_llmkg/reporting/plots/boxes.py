@@ -1,0 +1,117 @@
+"""Box plots of a task label: one box and all single values for each model, as in figure 5 of the article."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across, score_scale
+from pytest_llmkg.reporting.plots.drawing import finish, nothing
+from pytest_llmkg.reporting.plots.legend import Key, draw_legend
+from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
+from pytest_llmkg.reporting.plots.wording import listed, two_decimals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_llmkg.analysis.values import CaseValues
+
+__all__ = ["box_plot"]
+
+_FEW = 3
+"""Values below which a box would say less than the values themselves."""
+
+
+def box_plot(
+    values: CaseValues, label: str, *, score: str, models: Sequence[str] | None = None, ident: str = "plot-boxes"
+) -> Plot:
+    """Quartiles, whiskers of 1.5 interquartile ranges, mean and every value of each model under ``label``.
+
+    Args:
+        values: from `pytest_llmkg.analysis.values.headline_values` or ``values_of``.
+        label: the task label.
+        score: name of the score, for the axis.
+        models: which ones and in which order; by default all by name.
+        ident: start of the ids, unique on the page.
+    """
+    title = f"{label}: {score}"
+    by_model: dict[str, list[float]] = {}
+    for (model, of, _), found in values.by_case.items():
+        if of == label:
+            by_model.setdefault(model, []).extend(value for value in found if math.isfinite(value))
+    order = [model for model in (models if models is not None else sorted(by_model)) if by_model.get(model)]
+    missing = [f"{model} has no value here." for model in (models or sorted(by_model)) if model not in order]
+    if not order:
+        return nothing(ident, title, "no model has a value here", missing)
+    chosen = {model: sorted(by_model[model]) for model in order}
+    description = listed([_sentence(model, found) for model, found in chosen.items()])
+    return finish(lambda layout: _draw(layout, chosen, score), ident, title, description, missing)
+
+
+def _sentence(model: str, found: Sequence[float]) -> str:
+    mean = two_decimals(math.fsum(found) / len(found))
+    return f"{model}: {len(found)} values from {two_decimals(found[0])} to {two_decimals(found[-1])}, mean {mean}"
+
+
+def _draw(layout: Layout, chosen: Mapping[str, Sequence[float]], score: str) -> Sheet:
+    sheet = Sheet(layout.width, 0)
+    keys = [Key("mean", 2, "card", "s1", width=2), Key("single value", 0, "s0"), Key("middle half", fill="soft0")]
+    top = draw_legend(sheet, layout, keys, 2)
+    rows = Rows(layout, top, len(chosen), 18 if layout.narrow else 22)
+    scale = score_scale(
+        (value for found in chosen.values() for value in found),
+        rows.left + 12,
+        layout.width - (12 if layout.narrow else 60),
+        zoom=False,
+    )
+    draw_across(sheet, layout, scale, (rows.top, rows.bottom), score)
+    if not layout.narrow:
+        sheet.words.append(Words(layout.width - 2, top - 6, "values", layout.size - 2, "end", "muted"))
+    for number, (model, found) in enumerate(chosen.items()):
+        rows.name(sheet, number, model)
+        _draw_row(sheet, rows, scale, number, (model, found))
+    sheet.height = rows.bottom + 46
+    return sheet
+
+
+def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, one: tuple[str, Sequence[float]]) -> None:
+    model, found = one
+    y, half = rows.middle(number), rows.height / 2 - 3
+    tip = _sentence(model, found)
+    if len(found) >= _FEW:
+        _draw_box(sheet, scale, found, (y, half), tip)
+    sheet.marks.append(Mark(_dots(scale, found, y, half), line="s0", width=3.4, opacity=0.75))
+    mean = scale.at(math.fsum(found) / len(found))
+    sheet.marks.append(Mark(Outline.marker(2, mean, y, 4.5), "card", "s1", 2, tip=tip))
+    size = rows.layout.size - 1
+    if rows.layout.narrow:
+        text = f"{two_decimals(math.fsum(found) / len(found))} of {len(found)}"
+        sheet.words.append(Words(rows.layout.width - 4, y - rows.height / 2 - 4, text, size - 1, "end", "muted"))
+    else:
+        sheet.words.append(Words(rows.layout.width - 2, y + 4, str(len(found)), size, "end", "muted"))
+
+
+def _draw_box(sheet: Sheet, scale: Scale, found: Sequence[float], place: tuple[float, float], tip: str) -> None:
+    from matplotlib.cbook import boxplot_stats
+
+    y, half = place
+    stats = boxplot_stats(found)[0]
+    low, high = scale.at(float(stats["q1"])), scale.at(float(stats["q3"]))
+    ends = scale.at(float(stats["whislo"])), scale.at(float(stats["whishi"]))
+    sheet.marks.append(Mark(Outline.box(low, y - half, high - low, 2 * half), "soft0", tip=tip))
+    whiskers = [Outline.line((ends[0], y), (low, y)), Outline.line((high, y), (ends[1], y))]
+    whiskers += [Outline.line((x, y - 3), (x, y + 3)) for x in ends]
+    sheet.marks.append(Mark(Outline.join(whiskers), line="muted", width=1.2))
+    middle = scale.at(float(stats["med"]))
+    sheet.marks.append(Mark(Outline.line((middle, y - half), (middle, y + half)), line="ink", width=2))
+
+
+def _dots(scale: Scale, found: Sequence[float], y: float, half: float) -> Outline:
+    """A dot for each value; those at one place are spread over the height of the row, so that many look like many."""
+    columns = Counter(round(scale.at(value)) for value in found)
+    dots = []
+    for x, count in sorted(columns.items()):
+        gap = min(3.0, 2 * (half - 1) / (count - 1)) if count > 1 else 0
+        dots += [Outline.dot(x, y + gap * (k - (count - 1) / 2)) for k in range(count)]
+    return Outline.join(dots)

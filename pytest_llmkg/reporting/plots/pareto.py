@@ -1,0 +1,53 @@
+"""Which models give most for their price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pytest_llmkg.reporting.plots.drawing import finish, nothing
+from pytest_llmkg.reporting.plots.legend import Key
+from pytest_llmkg.reporting.plots.scatter import Plane, Spot, draw_plane
+from pytest_llmkg.reporting.plots.wording import listed, plain_number, two_decimals
+
+if TYPE_CHECKING:
+    from pytest_llmkg.analysis.pareto import Front, Point
+    from pytest_llmkg.reporting.plots.sheet import Plot
+
+__all__ = ["pareto_plot"]
+
+_UNITS = {"cost": "US dollars a dialogue", "seconds": "seconds a dialogue"}
+_TITLES = {"cost": "Cost against score", "seconds": "Time against score"}
+
+
+def pareto_plot(front: Front, kind: Literal["cost", "seconds"], *, ident: str | None = None) -> Plot:
+    """The front, its models, and those that others beat in both; models without a price are named in the notes.
+
+    Args:
+        front: from `pytest_llmkg.analysis.pareto.cost_front` or ``seconds_front``.
+        kind: what its prices are.
+        ident: start of the ids, unique on the page; by default ``plot-cost`` or ``plot-seconds``.
+    """
+    ident = ident or f"plot-{kind}"
+    notes = [f"{model} is not in the picture: {reason}." for model, reason in front.left_out]
+    best = [_spot(point, kind, best=True) for point in front.best if _placed(point)]
+    dominated = [_spot(point, kind, best=False) for point in front.dominated if _placed(point)]
+    if not best:
+        return nothing(ident, _TITLES[kind], "no model has both a price and a score", notes)
+    keys = [Key("on the front: no other is both cheaper and better", 1, "s0", "s0", "s0")]
+    keys += [Key("beaten by another", 0, "card", "muted")] if dominated else []
+    if kind == "seconds":
+        keys[0] = Key("on the front: no other is both faster and better", 1, "s0", "s0", "s0")
+    plane = Plane([*dominated, *best], _UNITS[kind], "mean of task means", keys, [(0, best)], steps=True)
+    described = [spot.tip for spot in best]
+    description = f"On the front: {listed(described)} {len(dominated)} others are beaten by one of them."
+    return finish(lambda layout: draw_plane(layout, plane), ident, _TITLES[kind], description, notes)
+
+
+def _placed(point: Point) -> bool:
+    return point.price is not None and point.score is not None
+
+
+def _spot(point: Point, kind: str, *, best: bool) -> Spot:
+    price, score = point.price or 0.0, point.score or 0.0
+    tip = f"{point.model}: {plain_number(price)} {_UNITS[kind]}, score {two_decimals(score)}"
+    return Spot(point.model, price, score, 0 if best else None, best, tip)

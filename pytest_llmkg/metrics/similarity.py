@@ -18,8 +18,6 @@ _AUTOJUNK = 200
 _SHORT_COMPARED = 4_000
 
 
-# The same texts come back: the question and the reference of a case with every answer, equal answers of many models.
-@functools.lru_cache(maxsize=2048)
 def diff_ratio(answer: str, reference: str) -> float:
     """Ratcliff-Obershelp ratio of the stripped texts, from 0 to 1, as ``difflib.SequenceMatcher`` computes it.
 
@@ -31,6 +29,13 @@ def diff_ratio(answer: str, reference: str) -> float:
     always = _ALWAYS_COMPARED if len(reference) >= _AUTOJUNK else _SHORT_COMPARED
     if len(answer) > max(always, _LONGEST_MULTIPLE * len(reference)):
         return 0.0
+    return _ratio(answer, reference)
+
+
+# The same texts come back: the question and the reference of a case with every answer, equal answers of many models.
+# Only texts that are compared are kept: two thousand answers of a megabyte would fill the memory.
+@functools.lru_cache(maxsize=2048)
+def _ratio(answer: str, reference: str) -> float:
     return difflib.SequenceMatcher(None, answer, reference).ratio()
 
 

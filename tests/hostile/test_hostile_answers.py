@@ -31,7 +31,7 @@ CALLS = 6
 BUSY_SECONDS = 120
 # What this process may take on top of what it held before the first answer, in bytes: answers have up to 4 MB each,
 # and every turn of every dialogue of one answer is held until its reports are written.
-OWN_MEMORY = 600 * 1024**2
+OWN_MEMORY = 1024**3
 # A worker's libraries, and what the limit of its address space leaves out.
 WORKER_MEMORY = LIMITS.memory_bytes + 300 * 1024**2
 

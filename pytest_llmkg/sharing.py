@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,10 +61,15 @@ class ShareScheduling:
         self._given[node] = []
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
-        """A worker has collected its tests; a late one must have the same as the others."""
-        if self._collection is not None and list(collection) != self._collection:
+        """A worker has collected its tests; a late one that has others than the rest is sent home."""
+        known, given = self._collection, list(collection)
+        text = None if known is None else report_collection_diff(known, given, "the others", node.gateway.id)
+        if text is None:
+            self._collections[node] = given
             return
-        self._collections[node] = list(collection)
+        # Sent home, since the tests that are left would wait for it for ever if it were the last worker.
+        self._report(node, text)
+        node.shutdown()
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:  # noqa: ARG002
         """A test has run."""
@@ -110,12 +116,15 @@ class ShareScheduling:
 
     def _share_left(self) -> None:
         """Gives what is left to workers that have come to their last test, and ends all when there is nothing."""
-        idle = [node for node, given in self._given.items() if len(given) < 2 and not node.shutting_down]
-        for number, node in enumerate(idle):
-            share = self._left[number :: len(idle)]
-            if share and node in self._collections:
-                self._give(node, share)
-                self._left = [index for index in self._left if index not in set(share)]
+        idle = [
+            node
+            for node, given in self._given.items()
+            if len(given) < 2 and node in self._collections and not node.shutting_down
+        ]
+        if idle:
+            left, self._left = self._left, []
+            for number, node in enumerate(idle):
+                self._give(node, left[number :: len(idle)])
         if self.tests_finished:
             for node in self._given:
                 if not node.shutting_down:
@@ -124,7 +133,8 @@ class ShareScheduling:
     def _give(self, node: WorkerController, share: list[int]) -> None:
         if share:
             self._given[node].extend(share)
-            node.send_runtest_some(share)
+            with suppress(OSError):  # it died, of which `remove_node` will tell
+                node.send_runtest_some(share)
 
     def _all_the_same(self) -> bool:
         """Whether all workers collected the same tests; a difference is reported as an error of collection."""
@@ -134,6 +144,9 @@ class ShareScheduling:
         }
         for node, text in differences.items():
             if text:
-                report = pytest.CollectReport(nodeid=node.gateway.id, outcome="failed", longrepr=text, result=[])
-                self._config.hook.pytest_collectreport(report=report)
+                self._report(node, text)
         return not any(differences.values())
+
+    def _report(self, node: WorkerController, text: str) -> None:
+        report = pytest.CollectReport(nodeid=node.gateway.id, outcome="failed", longrepr=text, result=[])
+        self._config.hook.pytest_collectreport(report=report)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import LlmkgError
-from pytest_llmkg.records import Case, ModelSpec, Transcript
+from pytest_llmkg.records import Case, ModelSpec, Transcript, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -113,12 +113,14 @@ class Ahead:
                 self._lanes[job.model.id].waiting.appendleft(job.key)
             finished = self._jobs[job.key][1]
         self._loop.post(self._pump)
+        recent = None
         try:
             read = finished.result()
         finally:
-            if finished.done():
-                with self._lock:
-                    self._jobs.pop(job.key, None)
+            with self._lock:
+                # Another thread may have asked, too, and a third one again after that.
+                if finished.done() and self._jobs.get(job.key, (None, None))[1] is finished:
+                    del self._jobs[job.key]
                     recent = self._recent.pop(job.key, None)
         return recent if recent is not None else read()
 
@@ -138,6 +140,8 @@ class Ahead:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+            if late:  # one that was cancelled while it was written down is to be there before anybody counts
+                await asyncio.get_running_loop().run_in_executor(self._recorder, _nothing)
         with self._lock:
             waiting = [key for lane in self._lanes.values() for key in lane.waiting]
             for lane in self._lanes.values():
@@ -162,7 +166,7 @@ class Ahead:
             self._settle(job.key, await self._held(job))
         except asyncio.CancelledError:
             self._settle(job.key, NotRunError(self._why_stopped or "interrupted"))
-        except Exception as error:  # noqa: BLE001  (handed to the test that asks for the transcript)
+        except BaseException as error:  # noqa: BLE001  (handed to the test, also what pytest.fail raises)
             self._settle(job.key, error)
         finally:
             self._tasks.pop(job.key, None)
@@ -175,12 +179,16 @@ class Ahead:
         reason = self._why_stopped or await self._desk.begin_dialogue(job.model.id, name)
         if reason is not None:
             raise NotRunError(reason)
-        cost: float | None = 0.0
+        paid: list[float | None] = []
         try:
+            if self._why_stopped is not None:  # while this one waited for the budget
+                raise NotRunError(self._why_stopped)
             transcript = await self._hold(job)
-            cost = _cost(transcript)
+            paid = _paid(transcript)
         finally:
-            self._desk.end_dialogue(job.model.id, name, cost)
+            known = [cost for cost in paid if cost is not None]
+            cost = sum(known) if len(known) == len(paid) else None
+            self._desk.end_dialogue(job.model.id, name, cost, was_asked=bool(paid))
         # Shielded, since a record that was begun must be whole.
         record = asyncio.get_running_loop().run_in_executor(self._recorder, self._record, job, transcript)
         transcript, read = await asyncio.shield(record)
@@ -190,19 +198,23 @@ class Ahead:
                 self._recent.popitem(last=False)
         return read
 
-    def _settle(self, key: DialogueKey, result: Callable[[], Transcript] | Exception) -> None:
+    def _settle(self, key: DialogueKey, result: Callable[[], Transcript] | BaseException) -> None:
         with self._lock:
             entry = self._jobs.get(key)
         if entry is None or entry[1].done():
             return
-        if isinstance(result, Exception):
+        if isinstance(result, BaseException):
             entry[1].set_exception(result)
         else:
             entry[1].set_result(result)
 
 
-def _cost(transcript: Transcript) -> float | None:
-    """What was paid for a dialogue now; None when a call's price is unknown.
+def _nothing() -> None:
+    """For a thread to do after all that it was given before."""
+
+
+def _paid(transcript: Transcript) -> list[float | None]:
+    """What was paid for each call of a dialogue now; None for a call whose price is unknown.
 
     A call that failed without telling any usage is taken as free, as providers do.
     """
@@ -211,6 +223,4 @@ def _cost(transcript: Transcript) -> float | None:
         answers.append(transcript.unevaluated)
     failed = [call for answer in answers for call in answer.failed_calls] + list(transcript.failed_calls)
     paid = [answer.usage.cost for answer in answers if not answer.from_cache]
-    paid += [call.usage.cost for call in failed if call.usage.input_tokens is not None]
-    known = [cost for cost in paid if cost is not None]
-    return sum(known) if len(known) == len(paid) else None
+    return paid + [call.usage.cost for call in failed if call.usage != Usage()]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.dialogue import UnansweredError
-from pytest_llmkg.errors import ConnectorError, LlmkgError
-from pytest_llmkg.plain import from_plain
+from pytest_llmkg.errors import ConnectorError, LlmkgError, RecordError
+from pytest_llmkg.plain import from_plain, to_plain
 from pytest_llmkg.records import Answer, FailedCall, Usage
 from pytest_llmkg.scheduling.desk import CallReport
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Patience", "PatientConnector"]
 
 _LONGEST_RETRY_AFTER = 600.0
+_LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class PatientConnector:
         except ConnectorError as error:
             failed.append(_failed_call(error, time.monotonic() - clock))
             wait = self._next_wait(error, permit, len(failed))
-            report = _report(error, gave_up=error.retryable and wait is None)
+            report = _report(error, repeated=wait is not None)
             if wait is None:
                 raise UnansweredError(_with_count(error, len(failed)), failed) from error
             return wait
@@ -141,14 +142,18 @@ class PatientConnector:
         except TimeoutError as error:
             text = f"model {self._spec.id!r} gave no answer within {request.timeout:g} s"
             raise ConnectorError(text, retryable=True) from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and not task.cancelling():  # a library cancelled itself, nobody this dialogue
+                raise ConnectorError(f"model {self._spec.id!r}: the call was cancelled", retryable=True) from error
+            raise
         if not isinstance(answer, Answer):
             raise ConnectorError(f"model {self._spec.id!r} gave a {type(answer).__name__}, which is no Answer")
         return answer
 
     def _next_wait(self, error: ConnectorError, permit: Permit, calls: int) -> float | None:
         """Seconds until the next call, None when there is no point in one."""
-        too_long = error.retry_after is not None and error.retry_after > _LONGEST_RETRY_AFTER
-        if not error.retryable or not permit.patient or too_long or calls > self._patience.retries:
+        if not error.retryable or not permit.patient or _asks_too_much(error) or calls > self._patience.retries:
             return None
         return self._patience.wait(calls - 1, error.retry_after)
 
@@ -157,16 +162,26 @@ def _has_begun(request: AskRequest) -> bool:
     return any(message.role == "assistant" for message in request.messages)
 
 
+def _asks_too_much(error: ConnectorError) -> bool:
+    return error.retry_after is not None and error.retry_after > _LONGEST_RETRY_AFTER
+
+
 def _failed_call(error: ConnectorError, seconds: float) -> FailedCall:
-    return FailedCall(str(error), error.status, from_plain(Usage, error.usage), round(seconds, 6))
+    try:
+        usage = from_plain(Usage, to_plain(error.usage))
+    except RecordError:  # a connector of somebody else told something that is no usage; the error counts
+        usage = Usage()
+    return FailedCall(str(error), error.status, usage, round(seconds, 6))
 
 
-def _report(error: ConnectorError, *, gave_up: bool) -> CallReport:
+def _report(error: ConnectorError, *, repeated: bool) -> CallReport:
+    # An endpoint that wants to be left alone for hours, since a day's quota is used up, refuses for good in effect.
+    if _asks_too_much(error) or (not error.retryable and error.status in (401, 403, 404)):
+        return CallReport("refused", reason=str(error)[:_LONGEST_REASON])
+    gave_up = error.retryable and not repeated
     if error.overloaded:
-        return CallReport("overloaded", error.retry_after, gave_up=gave_up)
-    if not error.retryable and error.status in (401, 403, 404):
-        return CallReport("refused", reason=str(error))
-    return CallReport("failed", gave_up=gave_up)
+        return CallReport("overloaded", error.retry_after, gave_up=gave_up, repeated=repeated)
+    return CallReport("failed", gave_up=gave_up, repeated=repeated)
 
 
 def _with_count(error: ConnectorError, calls: int) -> str:

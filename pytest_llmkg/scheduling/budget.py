@@ -41,9 +41,14 @@ class Budget:
         """A dialogue of ``model`` begins."""
         self._open[model] += 1
 
-    def end(self, model: str, cost: float | None) -> None:
-        """A dialogue of ``model`` ended, having cost so much; None when the price is unknown."""
+    def end(self, model: str, cost: float | None, *, was_asked: bool = True) -> None:
+        """A dialogue of ``model`` ended, having cost so much; None when the price is unknown.
+
+        One that did not get as far as a paid call (``was_asked`` is False) cost nothing and says nothing of the price.
+        """
         self._open[model] -= 1
+        if not was_asked:
+            return
         if cost is None:
             self._unpriced[model] = (
                 f"the price of {model} is unknown, so that --llmkg-max-cost cannot hold it; set price_in and price_out "

@@ -57,12 +57,14 @@ class CallReport:
         retry_after: seconds that the endpoint asked to wait.
         reason: one sentence for ``refused``.
         gave_up: True when this was the last of the repeated calls.
+        repeated: True when another call follows for the same answer.
     """
 
     ending: Ending
     retry_after: float | None = None
     reason: str = ""
     gave_up: bool = False
+    repeated: bool = False
 
 
 class Desk(Protocol):
@@ -72,8 +74,11 @@ class Desk(Protocol):
         """Waits until a dialogue may begin; the reason when it must not, None when it has begun."""
         ...
 
-    def end_dialogue(self, model: str, key: str, cost: float | None) -> None:
-        """A dialogue that had begun ended; ``cost`` in US dollars, None when unknown."""
+    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
+        """A dialogue that had begun ended; ``cost`` in US dollars, None when unknown.
+
+        ``was_asked`` is False when no call was paid for, so that the cost says nothing of the model's price.
+        """
         ...
 
     async def enter(self, model: str, *, urgent: bool) -> Permit:
@@ -90,6 +95,7 @@ class _Queue:
     """One model's calls: its pace, who waits, and when those on their way began."""
 
     pace: Pace
+    urgent: deque[asyncio.Future[Permit]] = field(default_factory=deque)
     waiting: deque[asyncio.Future[Permit]] = field(default_factory=deque)
     begun: dict[int, float] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
@@ -134,10 +140,10 @@ class LocalDesk:
         self.held.add((model, key))
         return None
 
-    def end_dialogue(self, model: str, key: str, cost: float | None) -> None:
+    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
         """See `Desk.end_dialogue`."""
         if model not in self._free:
-            self.budget.end(model, cost)
+            self.budget.end(model, cost, was_asked=was_asked)
         self.held.discard((model, key))
         self._changed.set()
 
@@ -145,18 +151,16 @@ class LocalDesk:
         """See `Desk.enter`."""
         queue = self._queues[model]
         ticket: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
-        if urgent:
-            queue.waiting.appendleft(ticket)
-        else:
-            queue.waiting.append(ticket)
+        line = queue.urgent if urgent else queue.waiting
+        line.append(ticket)
         self._serve(queue)
         try:
             return await ticket
         except asyncio.CancelledError:
             if ticket.done() and not ticket.cancelled():  # leave came at the same moment
                 self.leave(model, ticket.result(), CallReport("abandoned"))
-            elif ticket in queue.waiting:
-                queue.waiting.remove(ticket)
+            elif ticket in line:
+                line.remove(ticket)
             raise
 
     def leave(self, model: str, permit: Permit, report: CallReport) -> None:
@@ -179,8 +183,7 @@ class LocalDesk:
                 pace.failed()
         if report.gave_up:
             pace.gave_up()
-        elif report.ending in ("overloaded", "failed"):
-            queue.retries += 1
+        queue.retries += report.repeated
         self._serve(queue)
 
     def dialogues(self, model: str) -> int:
@@ -198,7 +201,7 @@ class LocalDesk:
     def _serve(self, queue: _Queue) -> None:
         """Gives leave to as many as may call now, and comes back when the next may."""
         pace = queue.pace
-        while queue.waiting:
+        while queue.urgent or queue.waiting:
             if pace.refusal is not None:
                 self._answer(queue, Permit(0, refusal=pace.refusal))
                 continue
@@ -217,7 +220,7 @@ class LocalDesk:
                 queue.begun[number] = now
 
     def _answer(self, queue: _Queue, permit: Permit) -> bool:
-        ticket = queue.waiting.popleft()
+        ticket = (queue.urgent or queue.waiting).popleft()
         if ticket.done():  # cancelled while it waited
             return False
         ticket.set_result(permit)

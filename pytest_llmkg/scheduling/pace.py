@@ -68,7 +68,7 @@ class Pace:
     def overloaded(self, begun: float, now: float, retry_after: float | None) -> None:
         """A call that had ``begun`` was refused since there are too many; all wait for ``retry_after`` seconds."""
         self.in_flight -= 1
-        if begun >= self._last_cut:
+        if begun > self._last_cut:  # a clock may tick seldom: a call of the same tick was on its way
             self._limit = max(1.0, self._limit / 2)
             self._last_cut = now
         if retry_after is not None:

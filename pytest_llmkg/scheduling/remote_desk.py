@@ -64,8 +64,8 @@ class DeskServer:
             if hmac.compare_digest((await reader.readline()).strip(), self._token.encode()):
                 while line := await reader.readline():
                     visitor.hear(json.loads(line))
-        except (ConnectionError, ValueError, asyncio.LimitOverrunError):
-            pass  # a worker that died, or a stranger; either way the connection is over
+        except (ConnectionError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            pass  # a worker that died, a stranger, or lines that are no messages; either way the connection is over
         finally:
             self.lost |= visitor.leave()
             writer.close()
@@ -85,10 +85,10 @@ class _Visitor:
         model = message["model"]
         match message["do"]:
             case "begin":
-                self._start(self._begin(message["id"], model, message["key"]))
-            case "end":
-                self._dialogues.discard((model, message["key"]))
-                self._desk.end_dialogue(model, message["key"], message["cost"])
+                self._start(self._begin(message["id"], model, str(message["key"])))
+            case "end" if (model, message["key"]) in self._dialogues:
+                self._dialogues.remove((model, message["key"]))
+                self._desk.end_dialogue(model, message["key"], message["cost"], was_asked=message["was_asked"])
             case "enter":
                 self._start(self._enter(message["id"], model, urgent=message["urgent"]))
             case "leave":
@@ -103,7 +103,7 @@ class _Visitor:
         for model, permit in self._permits.values():
             self._desk.leave(model, permit, CallReport("abandoned"))
         for model, key in self._dialogues:
-            self._desk.end_dialogue(model, key, 0.0)
+            self._desk.end_dialogue(model, key, 0.0, was_asked=False)
         return self._dialogues
 
     async def _begin(self, number: int, model: str, key: str) -> None:
@@ -123,7 +123,12 @@ class _Visitor:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._writer.close()  # a model that the desk does not know: better no answer than waiting for one
 
 
 class RemoteDesk:
@@ -142,14 +147,14 @@ class RemoteDesk:
 
         def undo(answer: dict[str, Any]) -> None:
             if answer["reason"] is None:
-                self.end_dialogue(model, key, 0.0)
+                self.end_dialogue(model, key, 0.0, was_asked=False)
 
         answer = await self._asked({"do": "begin", "model": model, "key": key}, undo)
         return None if answer["reason"] is None else str(answer["reason"])
 
-    def end_dialogue(self, model: str, key: str, cost: float | None) -> None:
+    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
         """See `Desk.end_dialogue`."""
-        self._tell({"do": "end", "model": model, "key": key, "cost": cost})
+        self._tell({"do": "end", "model": model, "key": key, "cost": cost, "was_asked": was_asked})
 
     async def enter(self, model: str, *, urgent: bool) -> Permit:
         """See `Desk.enter`."""
@@ -214,8 +219,8 @@ class RemoteDesk:
                 waiting = self._waiting.pop(message["id"], None)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(message)
-        except ConnectionError:
-            pass  # the controller died; said below
+        except (ConnectionError, ValueError, LookupError, TypeError):
+            pass  # the controller died, or it is none; said below
         finally:
             for waiting in self._waiting.values():
                 if not waiting.done():

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pytest_llmkg.scheduler import LoopThread
+from pytest_llmkg.scheduling.loop_thread import LoopThread
 
 
 async def thread_and_loop() -> tuple[int, int]:

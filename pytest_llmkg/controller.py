@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
+    from pytest_llmkg.gatekeeper import Judged
+    from pytest_llmkg.keeping import Keeper
     from pytest_llmkg.plain import Json
     from pytest_llmkg.reporting.progress import ModelProgress
     from pytest_llmkg.scheduling.remote_desk import DeskServer
@@ -71,6 +73,7 @@ class Controller:
         self._address: tuple[int, str] = (0, "")
         self._run_again: set[str] = set()
         self._planned = False
+        self._judged: Judged | None = None
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -186,12 +189,17 @@ class Controller:
                 state.problems.append(f"no report was written: {type(error).__name__}: {error}")
         if state.finished is not None and state.finished.problem:
             state.problems.append(state.finished.problem)
-        if state.problems:
+        passed = state.built_keeper is None or state.built_keeper.gate is None or self._judge(state.built_keeper)
+        if state.problems or not passed:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Shows the leaderboard and where the page is."""
         state = self._state
+        if self._judged is not None:
+            terminalreporter.write_sep("=", "llmkg gate")
+            for line in self._judged.lines:
+                terminalreporter.write_line(line, red=line.startswith("FAIL"))
         if state.finished is None and not state.problems:
             return
         terminalreporter.write_sep("=", "llmkg leaderboard")
@@ -229,6 +237,19 @@ class Controller:
             for model in suite.models
             for count in [keeper.tally.of(model.id)]
         ]
+
+    def _judge(self, keeper: Keeper) -> bool:
+        """Whether the run passed the gate; what hinders its judgement is a problem of the session."""
+        if keeper.gate is None or (self._state.finished is None and keeper.resumed is None):
+            self._state.problems.append("the gate judged nothing, since no dialogue was held")
+            return False
+        try:
+            self._judged = keeper.gate.judge_and_tell(keeper.directory)
+        except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
+            self._state.problems.append(f"the gate could not judge: {type(error).__name__}: {error}")
+            return False
+        self._state.problems += self._judged.problems
+        return self._judged.result.passed
 
     def _plan(self, node_ids: Sequence[str]) -> None:
         suite = self._state.built_suite

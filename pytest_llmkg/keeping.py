@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest_llmkg
 from pytest_llmkg.errors import LlmkgError, RunFileError, UserError
+from pytest_llmkg.gatekeeper import make_gatekeeper
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case, RunHeader, Transcript
 from pytest_llmkg.reporting.files import write_atomically, write_reports
@@ -52,6 +53,7 @@ class Keeper:
         directory: the run directory.
         tally: counts of what was kept.
         resumed: the run that is gone on with, None for a new one.
+        gate: what judges the run at its end, None without rules.
     """
 
     def __init__(self, suite: Suite, root: Path) -> None:
@@ -59,7 +61,8 @@ class Keeper:
 
         Raises:
             UserError: the run directory holds a run already, or cannot be made or written, or the key that the
-                run file is to be sealed with cannot be read; or the run to go on with is another one.
+                run file is to be sealed with cannot be read; or the run to go on with is another one; or a rule of the
+                gate is wrong, or its baseline cannot be read.
         """
         self._suite = suite
         self._reports = root / "reports"
@@ -70,6 +73,9 @@ class Keeper:
         self._planned: dict[str, dict[str, int]] = {}
         self._unwritten: list[tuple[Case, Transcript]] = []
         self.tally = Tally(suite)
+        self.gate = make_gatekeeper(suite.settings.gate, suite.settings.baseline)
+        if self.gate is not None:
+            self.gate.check_scopes(suite.models, suite.all_cases)
         self.resumed: RunIndex | None = None
         self.directory = suite.settings.run_dir or self._default_directory()
         if suite.settings.resume is not None:

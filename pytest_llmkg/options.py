@@ -43,6 +43,8 @@ class Settings:
         max_cost: US dollars that the run may cost, None for no limit.
         cache: folder of paid answers, None for none.
         resume: run directory to go on with, None for a new run.
+        baseline: run to compare with at the end; None for none, and in workers, which judge nothing.
+        gate: rules that the run must keep; see `pytest_llmkg.gate.rules`.
         shard: which part of the cases to ask, e.g. (2, 4) for the second of four; None for all.
         hide_cases: keep the texts of sealed cases out of reports.
         seal_run: keep sealed cases sealed in the run file; hides them in reports, too.
@@ -63,6 +65,8 @@ class Settings:
     max_cost: float | None = None
     cache: Path | None = None
     resume: Path | None = None
+    baseline: Path | None = None
+    gate: tuple[str, ...] = ()
     shard: tuple[int, int] | None = None
     hide_cases: bool = False
     seal_run: bool = False
@@ -98,7 +102,8 @@ def parse_settings(config: pytest.Config) -> Settings:
 
     Raises:
         UserError: ``--tasks`` names none, as with an empty shell variable; running all tasks then could be dear. Or
-            an option that should name a folder is empty, likewise; or two options contradict each other.
+            an option that should name a folder is empty, likewise; or two options contradict each other; or
+            there is no such baseline.
     """
     get = config.getoption
     models, tasks = get("models"), get("tasks")
@@ -125,6 +130,8 @@ def parse_settings(config: pytest.Config) -> Settings:
         max_cost=get("llmkg_max_cost"),
         cache=_folder(config, "cache"),
         resume=resume,
+        baseline=_baseline(config),
+        gate=_split(get("llmkg_gate") or ""),
         shard=get("llmkg_shard"),
         hide_cases=get("llmkg_hide_cases") or get("llmkg_seal_run"),
         seal_run=get("llmkg_seal_run"),
@@ -137,6 +144,16 @@ def _folder(config: pytest.Config, name: str) -> Path | None:
     if folder is not None and not folder.strip():
         raise UserError(f"--llmkg-{name.replace('_', '-')} names no folder; name one or leave the option out")
     return None if folder is None else config.invocation_params.dir / folder
+
+
+def _baseline(config: pytest.Config) -> Path | None:
+    """The run that a baseline's name or path means; workers need none, and those elsewhere may not have it."""
+    name = config.getoption("llmkg_baseline")
+    if name is None or hasattr(config, "workerinput"):
+        return None
+    from pytest_llmkg.baselines import find_baseline
+
+    return find_baseline(name, config.invocation_params.dir, config.rootpath)
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -191,6 +208,23 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
         "N",
         _positive,
         f"dialogues in flight for each model and process (default: {_DEFAULT_CONCURRENCY})",
+    ),
+    (
+        "--llmkg-baseline",
+        "RUN",
+        str,
+        "compare with this run, or with this baseline of reports/baselines, and fail when the run is worse",
+    ),
+    (
+        "--llmkg-gate",
+        "RULE,..",
+        str,
+        (
+            "rules that the run must keep: drop:X, significant-drop:ALPHA, min:X, min:SCORE:X, errors:N, max-cost:USD, "
+            "max-seconds:S, allow:missing, allow:signature, allow:prices; RULE@GLOB for each matching task variant, "
+            "RULE%%GLOB for matching models; explained by llmkg gate --help (default with a baseline: "
+            "significant-drop:0.05)"
+        ),
     ),
     ("--llmkg-retries", "N", _count, f"how often a failed call is repeated (default: {_DEFAULT_RETRIES})"),
     ("--llmkg-max-cost", "USD", _dollars, "begin no dialogue that would make the run dearer (default: no limit)"),

@@ -25,6 +25,7 @@ DOORS = {
     "suite",
     "session",
     "keeping",
+    "gatekeeper",
     "tally",
     "workers",
     "sharing",
@@ -48,9 +49,10 @@ MAY_IMPORT = {
     "tasks": WORDS | CONTRACTS | GROUND | {"metrics"},
     **dict.fromkeys(("dialogue", "scheduler", "rescore", "answer_cache"), WORDS | CONTRACTS),
     **dict.fromkeys(("store", "interchange"), WORDS | CONTRACTS),
-    "merging": WORDS | CONTRACTS | {"store"},
+    **dict.fromkeys(("merging", "baselines"), WORDS | CONTRACTS | {"store"}),
     "analysis": WORDS | CONTRACTS,
-    "reporting": WORDS | CONTRACTS | {"analysis"},
+    "gate": WORDS | CONTRACTS | {"analysis"},
+    "reporting": WORDS | CONTRACTS | {"analysis", "gate"},
 }
 # A library and the rooms that may import it; connectors import their own SDK inside a function.
 ONLY_IN = {

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 def clean_text(text: str) -> str:
     """``text`` as an exact ``str`` without lone surrogates; each becomes U+FFFD, so that it can be written as UTF-8."""
-    if _has_surrogate(text):
+    if not text.isascii() and _has_surrogate(text):
         return "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text)
     # Not str(text), which would give an enumeration's own name instead of its text.
     return str.__str__(text)
@@ -45,8 +45,23 @@ def to_plain(value: object) -> Json:
     Raises:
         RecordError: NaN, an infinity, a key that is no string, or a type that records must not hold.
     """
-    if value is None or value is True or value is False:
-        return value
+    kind: Any = type(value)
+    if value is None or kind is bool or kind is int:  # exact types first, since nearly all values have one
+        return typing.cast("Json", value)
+    if kind is str:
+        return clean_text(typing.cast("str", value))
+    if kind is dict:
+        return {_key(k): to_plain(v) for k, v in typing.cast("dict[object, object]", value).items()}
+    if kind is list or kind is tuple:
+        return [to_plain(v) for v in typing.cast("list[object]", value)]
+    names = _field_names(kind)
+    if names:
+        return {name: to_plain(getattr(value, name)) for name in names}
+    return _unusual_to_plain(value)
+
+
+def _unusual_to_plain(value: object) -> Json:
+    """`to_plain` of numbers that may be none, and of types that stand for a plain one."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, int):
@@ -55,13 +70,18 @@ def to_plain(value: object) -> Json:
         if not math.isfinite(value):
             raise RecordError(f"a record holds the number {value}, which JSON cannot")
         return float(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {_key(k): to_plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [to_plain(v) for v in value]
     raise RecordError(f"a record holds a {type(value).__name__}, which is no plain JSON type")
+
+
+@functools.cache
+def _field_names(kind: typing.Hashable) -> tuple[str, ...]:
+    """Names of the fields of a record, none for any other type."""
+    record: Any = kind
+    return tuple(f.name for f in dataclasses.fields(record)) if dataclasses.is_dataclass(record) else ()
 
 
 def _key(key: object) -> str:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Sheet, Words
-from pytest_llmkg.reporting.plots.wording import plain_number, shorten
+from pytest_llmkg.reporting.plots.wording import plain_number, short_names, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["Rows", "Scale", "draw_across", "draw_up", "score_scale"]
+__all__ = ["Rows", "Scale", "draw_across", "draw_up", "finite", "score_scale"]
 
 _NAME_LINE = 17
+_BEYOND = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,9 @@ class Scale:
     def at(self, value: float) -> float:
         """The pixel of ``value``; values beyond the scale lie at its end."""
         value = min(max(value, self.low), self.high)
-        if self.log:
+        if self.low >= self.high:
+            share = 0.5
+        elif self.log:
             share = (math.log10(value) - math.log10(self.low)) / (math.log10(self.high) - math.log10(self.low))
         else:
             share = (value - self.low) / (self.high - self.low)
@@ -41,13 +44,19 @@ class Scale:
         from matplotlib.ticker import LogLocator, MaxNLocator
 
         if self.log:
+            # In between the decades only where there is room: a value every 100 pixels or so.
             decades = math.log10(self.high / self.low)
-            subs = (1.0,) if decades > 3 else (1.0, 3.0) if decades > 1.3 else (1.0, 2.0, 5.0)
+            subs = (1.0,) if decades > most / 2 else (1.0, 3.0) if decades > 1.6 else (1.0, 2.0, 5.0)
             found = LogLocator(subs=subs, numticks=max(most, 3)).tick_values(self.low, self.high)
         else:
             found = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
         slack = 1e-9 * abs(self.high)
         return [float(value) for value in found if self.low - slack <= value <= self.high + slack]
+
+
+def finite(value: float | None) -> float | None:
+    """``value``, or None for what has no place in a picture: no number, infinite, or beyond all measure."""
+    return value if value is not None and abs(value) <= _BEYOND else None
 
 
 def score_scale(values: Iterable[float], start: float, end: float, *, zoom: bool = True) -> Scale:
@@ -92,32 +101,38 @@ class Rows:
         """Middle of a row's part of the plot."""
         return self.top + self.step * (row + 1) - self.height / 2
 
-    def name(self, sheet: Sheet, row: int, text: str, *, bold: bool = False, color: str = "ink") -> None:
-        """Writes the name of a row."""
+    def write_names(
+        self, sheet: Sheet, names: Sequence[str], bold: Collection[int] = (), before: Sequence[str] = ()
+    ) -> None:
+        """Writes the names of all rows, those of the rows ``bold`` so, each with its text of ``before``."""
         size = self.layout.size
-        if self.layout.names:
-            x, y, room = self.left - 12, self.middle(row) + 0.35 * size, self.left - 18
-            short = shorten(text, room, size * (1.05 if bold else 1))
-            sheet.words.append(Words(x, y, short, size, "end", color, bold, tip=text))
-        else:
-            y, room = self.top + self.step * row + 13, self.layout.width * 0.64
-            short = shorten(text, room, size * (1.05 if bold else 1))
-            sheet.words.append(Words(2, y, short, size, "start", color, bold, tip=text))
+        room = (self.left - 18 if self.layout.names else self.layout.width * 0.62) / (1.12 if bold else 1)
+        room -= max((width_of(text, size) for text in before), default=0)
+        shorts = [a + b for a, b in zip(before or [""] * len(names), short_names(names, room, size), strict=True)]
+        for row, (name, short) in enumerate(zip(names, shorts, strict=True)):
+            if self.layout.names:
+                x, y = self.left - 12, self.middle(row) + 0.35 * size
+                sheet.words.append(Words(x, y, short, size, "end", bold=row in bold, tip=name))
+            else:
+                y = self.top + self.step * row + 13
+                sheet.words.append(Words(2, y, short, size, bold=row in bold, tip=name))
 
 
-def draw_across(
-    sheet: Sheet, layout: Layout, scale: Scale, span: tuple[float, float], label: str, *, labels: Sequence[str] = ()
-) -> None:
+def draw_across(sheet: Sheet, layout: Layout, scale: Scale, span: tuple[float, float], label: str) -> None:
     """Grid lines from ``span[0]`` down to ``span[1]``, their values below, and the axis' name."""
     room = abs(scale.end - scale.start)
-    ticks = scale.ticks(max(2, int(room / (58 if layout.narrow else 90))))
+    ticks = scale.ticks(max(2, int(room / (64 if layout.narrow else 105))))
     lines = [Outline.line((scale.at(value), span[0]), (scale.at(value), span[1])) for value in ticks]
     if lines:
         sheet.marks.append(Mark(Outline.join(lines), line="grid"))
     size = layout.size - 1
-    texts = labels or [plain_number(value) for value in ticks]
-    for value, text in zip(ticks, texts, strict=False):
-        sheet.words.append(Words(scale.at(value), span[1] + size + 5, text, size, "middle", "muted"))
+    end = -math.inf
+    for value in ticks:
+        text = plain_number(value)
+        half = width_of(text, size) / 2
+        if scale.at(value) - half > end + 4:
+            sheet.words.append(Words(scale.at(value), span[1] + size + 5, text, size, "middle", "muted"))
+            end = scale.at(value) + half
     middle = (scale.start + scale.end) / 2
     sheet.words.append(Words(middle, span[1] + 2 * size + 12, label, size, "middle", "muted"))
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across, score_scale
+from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across, finite, score_scale
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
@@ -21,6 +21,10 @@ __all__ = ["box_plot"]
 
 _FEW = 3
 """Values below which a box would say less than the values themselves."""
+
+
+_GAP = 4.0
+"""Pixels between dots."""
 
 
 def box_plot(
@@ -39,7 +43,7 @@ def box_plot(
     by_model: dict[str, list[float]] = {}
     for (model, of, _), found in values.by_case.items():
         if of == label:
-            by_model.setdefault(model, []).extend(value for value in found if math.isfinite(value))
+            by_model.setdefault(model, []).extend(value for value in found if finite(value) is not None)
     order = [model for model in (models if models is not None else sorted(by_model)) if by_model.get(model)]
     missing = [f"{model} has no value here." for model in (models or sorted(by_model)) if model not in order]
     if not order:
@@ -56,20 +60,26 @@ def _sentence(model: str, found: Sequence[float]) -> str:
 
 def _draw(layout: Layout, chosen: Mapping[str, Sequence[float]], score: str) -> Sheet:
     sheet = Sheet(layout.width, 0)
-    keys = [Key("mean", 2, "card", "s1", width=2), Key("single value", 0, "s0"), Key("middle half", fill="soft0")]
+    keys = [
+        Key("mean", 2, "card", "s1", width=2),
+        Key("single value", 0, "s0"),
+        Key("middle half", fill="soft0", line="s0"),
+    ]
+    keys.insert(2, Key("median", stroke="ink"))
     top = draw_legend(sheet, layout, keys, 2)
-    rows = Rows(layout, top, len(chosen), 18 if layout.narrow else 22)
+    height = 38 if len(chosen) <= 8 else 30 if len(chosen) <= 16 else 22
+    rows = Rows(layout, top, len(chosen), min(height, 26) if layout.narrow else height)
     scale = score_scale(
         (value for found in chosen.values() for value in found),
-        rows.left + 12,
-        layout.width - (12 if layout.narrow else 60),
+        rows.left + 16,
+        layout.width - (16 if layout.narrow else 60),
         zoom=False,
     )
     draw_across(sheet, layout, scale, (rows.top, rows.bottom), score)
     if not layout.narrow:
         sheet.words.append(Words(layout.width - 2, top - 6, "values", layout.size - 2, "end", "muted"))
+    rows.write_names(sheet, tuple(chosen))
     for number, (model, found) in enumerate(chosen.items()):
-        rows.name(sheet, number, model)
         _draw_row(sheet, rows, scale, number, (model, found))
     sheet.height = rows.bottom + 46
     return sheet
@@ -81,12 +91,12 @@ def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, one: tuple[st
     tip = _sentence(model, found)
     if len(found) >= _FEW:
         _draw_box(sheet, scale, found, (y, half), tip)
-    sheet.marks.append(Mark(_dots(scale, found, y, half), line="s0", width=3.4, opacity=0.75))
+    sheet.marks.append(Mark(_dots(scale, found, y, half), line="s0", width=3.2))
     mean = scale.at(math.fsum(found) / len(found))
     sheet.marks.append(Mark(Outline.marker(2, mean, y, 4.5), "card", "s1", 2, tip=tip))
     size = rows.layout.size - 1
     if rows.layout.narrow:
-        text = f"{two_decimals(math.fsum(found) / len(found))} of {len(found)}"
+        text = f"mean {two_decimals(math.fsum(found) / len(found))}"
         sheet.words.append(Words(rows.layout.width - 4, y - rows.height / 2 - 4, text, size - 1, "end", "muted"))
     else:
         sheet.words.append(Words(rows.layout.width - 2, y + 4, str(len(found)), size, "end", "muted"))
@@ -99,7 +109,7 @@ def _draw_box(sheet: Sheet, scale: Scale, found: Sequence[float], place: tuple[f
     stats = boxplot_stats(found)[0]
     low, high = scale.at(float(stats["q1"])), scale.at(float(stats["q3"]))
     ends = scale.at(float(stats["whislo"])), scale.at(float(stats["whishi"]))
-    sheet.marks.append(Mark(Outline.box(low, y - half, high - low, 2 * half), "soft0", tip=tip))
+    sheet.marks.append(Mark(Outline.box(low, y - half, high - low, 2 * half), "soft0", "s0", 0.8, tip=tip))
     whiskers = [Outline.line((ends[0], y), (low, y)), Outline.line((high, y), (ends[1], y))]
     whiskers += [Outline.line((x, y - 3), (x, y + 3)) for x in ends]
     sheet.marks.append(Mark(Outline.join(whiskers), line="muted", width=1.2))
@@ -108,10 +118,16 @@ def _draw_box(sheet: Sheet, scale: Scale, found: Sequence[float], place: tuple[f
 
 
 def _dots(scale: Scale, found: Sequence[float], y: float, half: float) -> Outline:
-    """A dot for each value; those at one place are spread over the height of the row, so that many look like many."""
+    """A dot for each value; those at one place become a block as high as the row, so that many look like many."""
     columns = Counter(round(scale.at(value)) for value in found)
     dots = []
     for x, count in sorted(columns.items()):
-        gap = min(3.0, 2 * (half - 1) / (count - 1)) if count > 1 else 0
-        dots += [Outline.dot(x, y + gap * (k - (count - 1) / 2)) for k in range(count)]
+        high = max(1, min(count, int(2 * half / _GAP)))
+        broad = -(-count // high)
+        gap = min(_GAP, 24 / broad)
+        for k in range(count):
+            column, place = divmod(k, high)
+            tall = min(high, count - column * high)
+            left = x + gap * (column - (broad - 1) / 2)
+            dots.append(Outline.dot(left, y + _GAP * (place - (tall - 1) / 2)))
     return Outline.join(dots)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import visible
+from pytest_llmkg.reporting.plots.axes import finite
 from pytest_llmkg.reporting.plots.drawing import finish, nothing, render
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.palette import SERIES
@@ -65,7 +67,7 @@ def compass_plot(
 
 def _mean(found: Scores, axis: Axis, model: str) -> float | None:
     one = found.get((axis, model))
-    return None if one is None else one.mean
+    return None if one is None else finite(one.mean)
 
 
 def _sentence(found: Scores, axes: Sequence[Axis], model: str) -> str:
@@ -87,7 +89,7 @@ def _notes(found: Scores, axes: Sequence[Axis], shown: Sequence[str], drawn: Seq
 
 
 def _draw(layout: Layout, found: Scores, axes: Sequence[Axis], models: Sequence[str]) -> Sheet:
-    radius = 112.0 if layout.narrow else 200.0
+    radius = 88.0 if layout.narrow else 190.0
     sheet = Sheet(layout.width if layout.narrow else 760, 0)
     top = 2.0
     if len(models) > 1:
@@ -98,9 +100,12 @@ def _draw(layout: Layout, found: Scores, axes: Sequence[Axis], models: Sequence[
         means = [_mean(found, axis, model) for axis in axes]
         _draw_model(sheet, number, means, (x, y, radius), fill=len(models) == 1)
         _draw_markers(sheet, number, [found.get((axis, model)) for axis in axes], (x, y, radius))
-    if len(models) == 1:
+    if len(models) > 1:
+        middle = _place(0, len(axes), 0.5, (x, y, radius))
+        sheet.words.append(Words(middle[0] + 4, middle[1] + 12, "0.5", layout.size - 2, color="muted"))
+    else:
         _write_values(sheet, layout, [_mean(found, axis, models[0]) for axis in axes], (x, y, radius))
-    bottom = y + radius + 40
+    bottom = y + radius * (1 if len(axes) % 2 == 0 else math.cos(math.pi / len(axes))) + 36
     if len(models) == 1 and (keys := _extra_keys(found, models)):
         bottom = draw_legend(sheet, layout, keys, bottom)
     sheet.height = bottom
@@ -136,9 +141,6 @@ def _draw_grid(sheet: Sheet, layout: Layout, axes: Sequence[Axis], center: tuple
         short = shorten(text, room - 4, layout.size)
         anchor: Anchor = "middle" if side == 0 else "start" if side > 0 else "end"
         sheet.words.append(Words(left, top + shift, short, layout.size, anchor, bold=True, tip=text))
-    for step, text in ((2, "0.5"), (4, "1")):
-        spot = _place(0, n, step / 4, center)
-        sheet.words.append(Words(spot[0] + 4, spot[1] + 12, text, layout.size - 2, "start", "muted"))
 
 
 def _draw_model(
@@ -159,7 +161,7 @@ def _draw_markers(
     sheet: Sheet, number: int, scores: Sequence[CapabilityScore | None], center: tuple[float, float, float]
 ) -> None:
     for k, one in enumerate(scores):
-        if one is None or one.mean is None:
+        if one is None or one.mean is None or finite(one.mean) is None:
             continue
         spot = _place(k, len(scores), one.mean, center)
         tip = f"{one.model}, {one.capability}: {two_decimals(one.mean)} of {one.values} values"

@@ -26,6 +26,7 @@ __all__ = ["finish", "nothing", "render"]
 
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _BETWEEN = re.compile(r"\s*([MLCQz])\s*")
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
 _HEX = re.compile(r"#[0-9a-f]{6}")
 _DEFAULTS = {"stroke-linejoin: miter", "stroke-linecap: butt", "stroke-width: 1", "stroke-miterlimit: 4"}
 _SENTINELS = {f"#{number:02x}0000": role for number, role in enumerate(ROLES, start=1)}
@@ -49,7 +50,11 @@ def nothing(ident: str, title: str, reason: str, notes: Sequence[str] = ()) -> P
 
 
 def render(sheet: Sheet, ident: str, title: str, description: str, classes: str) -> str:
-    """``sheet`` as an SVG element for a page; the same sheet always gives the same text."""
+    """``sheet`` as an SVG element for a page; the same sheet always gives the same text.
+
+    Characters of ``ident`` other than ASCII letters, digits, ``-`` and ``_`` become ``-``.
+    """
+    ident = _NOT_IN_IDS.sub("-", ident)
     groups, patterns = _parse(_outlines(sheet))
     root = _root(sheet, ident, title, description, classes)
     styles: dict[str, str] = {}
@@ -58,9 +63,10 @@ def render(sheet: Sheet, ident: str, title: str, description: str, classes: str)
         _add_mark(root, groups[f"m{number}"], mark, names, styles)
     for words in sheet.words:
         _add_words(root, words, styles)
-    root[2].text = f"#{ident} text{{pointer-events:none}}#{ident} .tip{{pointer-events:auto}}" + "".join(
-        f"#{ident} .{name}{{{style}}}" for style, name in styles.items()
-    )
+    most = 460 if classes.endswith("narrow") else sheet.width
+    rules = [f"{{max-width:{_short(most)}px}}", " text{pointer-events:none}", " .tip{pointer-events:auto}"]
+    rules += [f" .{name}{{{style}}}" for style, name in styles.items()]
+    root[2].text = "".join(f"#{ident}{rule}" for rule in rules)
     return ET.tostring(root, encoding="unicode")
 
 

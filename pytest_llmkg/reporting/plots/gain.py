@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across, score_scale
+from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across, finite, score_scale
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
@@ -63,7 +63,7 @@ def _bar(model: str, rows: Sequence[GainRow]) -> _Bar | None:
     found = [
         (row.first, row.last, row.best)
         for row in rows
-        if row.first is not None and row.last is not None and row.best is not None
+        if finite(row.first) is not None and finite(row.last) is not None and finite(row.best) is not None
     ]
     if not found:
         return None
@@ -99,8 +99,8 @@ def _draw(layout: Layout, bars: Sequence[_Bar]) -> Sheet:
     heading = ((middle - 5, "harmed", "end"), (middle + 5, "improved", "start"))
     for x, text, side in heading:
         sheet.words.append(Words(x, rows.top - 6, text, layout.size - 2, "end" if side == "end" else "start", "muted"))
+    rows.write_names(sheet, [bar.model for bar in bars])
     for number, bar in enumerate(bars):
-        rows.name(sheet, number, bar.model)
         _draw_change(sheet, scale, rows.middle(number), bar)
         _draw_counts(sheet, rows, number, bar, (middle, (share / 2 - 30) / most))
     sheet.height = rows.bottom + 46
@@ -112,12 +112,12 @@ def _draw_change(sheet: Sheet, scale: Scale, y: float, bar: _Bar) -> None:
     color = "s0" if bar.last > bar.first else "s1" if bar.last < bar.first else "s5"
     tip = _sentence(bar)
     sheet.marks.append(Mark(Outline.line((first, y), (best, y)), line="s2", width=2, dash=(2, 2)))
-    sheet.marks.append(Mark(Outline.line((best, y - 6), (best, y + 6)), line="s2", width=2.5, tip=tip))
-    sheet.marks.append(Mark(Outline.line((first, y), (last, y)), line=color, width=2.5, tip=tip))
-    sheet.marks.append(Mark(Outline.circle(first, y, 4.5), "card", "s5", 1.5, tip=tip))
+    sheet.marks.append(Mark(Outline.line((best, y - 6), (best, y + 6)), line="s2", width=2.5))
+    sheet.marks.append(Mark(Outline.line((first, y), (last, y)), line=color, width=2.5))
+    sheet.marks.append(Mark(Outline.circle(first, y, 4.5), "card", "s5", 1.5))
     shape = 3 if bar.last > bar.first else 4
-    if bar.last != bar.first:
-        sheet.marks.append(Mark(Outline.marker(shape, last, y, 4.8), color, color, tip=tip))
+    outline = Outline.circle(last, y, 2) if bar.last == bar.first else Outline.marker(shape, last, y, 4.8)
+    sheet.marks.append(Mark(outline, color, color, tip=tip))
 
 
 def _draw_counts(sheet: Sheet, rows: Rows, number: int, bar: _Bar, place: tuple[float, float]) -> None:
@@ -128,9 +128,9 @@ def _draw_counts(sheet: Sheet, rows: Rows, number: int, bar: _Bar, place: tuple[
     right = unit * bar.improved / max(bar.dialogues, 1)
     left = unit * bar.harmed / max(bar.dialogues, 1)
     if right:
-        sheet.marks.append(Mark(Outline.box(middle, y - half, right, 2 * half), "s0", tip=_sentence(bar)))
+        sheet.marks.append(Mark(Outline.box(middle, y - half, right, 2 * half), "s0"))
     if left:
         box = Outline.box(middle - left, y - half, left, 2 * half)
-        sheet.marks.append(Mark(box, "s1", "card", hatch="////", tip=_sentence(bar)))
+        sheet.marks.append(Mark(box, "s1", "card", hatch="////"))
     sheet.words.append(Words(middle + right + 5, y + 0.35 * size, str(bar.improved), size))
     sheet.words.append(Words(middle - left - 5, y + 0.35 * size, str(bar.harmed), size, "end"))

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.aggregates import LabelRow
+from pytest_llmkg.reporting.formats import visible
+from pytest_llmkg.reporting.plots.axes import finite
 from pytest_llmkg.reporting.plots.drawing import nothing, render
 from pytest_llmkg.reporting.plots.palette import HEAT_STEPS
 from pytest_llmkg.reporting.plots.sheet import NARROW, WIDE, Layout, Mark, Outline, Plot, Sheet, Words
-from pytest_llmkg.reporting.plots.wording import listed, shorten, two_decimals, width_of
+from pytest_llmkg.reporting.plots.wording import listed, short_names, two_decimals, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +51,9 @@ def heatmap_plot(
     """
     models = tuple(dict.fromkeys(row.model for row in rows) if models is None else models)
     labels = tuple(dict.fromkeys(row.label for row in rows) if labels is None else labels)
-    cells = {(row.model, row.label): row for row in rows if row.model in models and row.label in labels}
-    if not any(row.mean is not None for row in cells.values()):
+    shown = set(models), set(labels)
+    cells = {(row.model, row.label): row for row in rows if row.model in shown[0] and row.label in shown[1]}
+    if not any(finite(row.mean) is not None for row in cells.values()):
         return nothing(ident, TITLE, "no model has a mean under any task label")
     upright = len(labels) > len(models)
     if upright:
@@ -58,11 +61,12 @@ def heatmap_plot(
     else:
         table = _Table(models, labels, cells, len(cells) <= _MOST_TIPS)
     fits = len(table.columns) * 22 <= NARROW.width - 120
-    wide = render(_draw(WIDE, table), f"{ident}-wide", TITLE, _describe(cells, models, labels), _classes(fits=fits))
-    narrow = [render(_draw(NARROW, table), f"{ident}-narrow", TITLE, "", "plot plot-narrow")] if fits else []
+    text = _describe(cells, models, labels)
+    wide = render(_draw(WIDE, table), f"{ident}-wide", TITLE, text, _classes(fits=fits))
+    narrow = [render(_draw(NARROW, table), f"{ident}-narrow", TITLE, text, "plot plot-narrow")] if fits else []
     outside = sum(row.mean is not None and not 0 <= row.mean <= 1 for row in cells.values())
     notes = [f"{outside} means lie outside of 0 to 1 and have the colour of the nearer end."] if outside else []
-    return Plot(ident, TITLE, _describe(cells, models, labels), (wide, *narrow), None, tuple(notes))
+    return Plot(ident, TITLE, visible(text), (wide, *narrow), None, tuple(notes))
 
 
 def _classes(*, fits: bool) -> str:
@@ -72,7 +76,11 @@ def _classes(*, fits: bool) -> str:
 def _describe(cells: Mapping[tuple[str, str], LabelRow], models: Sequence[str], labels: Sequence[str]) -> str:
     sentences = []
     for model in models:
-        found = [(row.mean, row.label) for (of, _), row in cells.items() if of == model and row.mean is not None]
+        found = [
+            (row.mean, row.label)
+            for (of, _), row in cells.items()
+            if of == model and row.mean is not None and finite(row.mean) is not None
+        ]
         if found:
             (low, worst), (high, best) = min(found), max(found)
             text = f"{model}: from {two_decimals(low)} ({worst}) to {two_decimals(high)} ({best})"
@@ -83,25 +91,24 @@ def _describe(cells: Mapping[tuple[str, str], LabelRow], models: Sequence[str], 
 
 
 def _draw(layout: Layout, table: _Table) -> Sheet:
-    few = len(table.columns)
-    names = 300 if few <= 12 else 210
-    left = min(names, layout.width * 0.46) if layout.narrow else names
-    cell = min((layout.width - left - 8) / few, 92 if few <= 12 else 60)
+    few, size = len(table.columns), layout.size - 1
+    names = max(width_of(name, size) for name in table.rows) + 14
+    left = min(names, layout.width * (0.46 if layout.narrow else 0.36 if few <= 12 else 0.2))
+    cell = min((layout.width - left - 8) / few, 130)
+    room = min(max(width_of(name, size) for name in table.columns), cell - 6 if cell >= 120 else 190)
+    slope = 0 if room <= cell - 6 else -90 if cell < 40 or layout.narrow else -45
+    if slope == -45:
+        cell = min(cell, (layout.width - left - 8 - room * 0.72) / few)
     height = 22 if cell >= 22 else 19
-    slope = 0 if cell >= 80 and not layout.narrow else -90 if cell < 40 else -45
-    size = layout.size - 1.5 if cell < 30 else layout.size - 1
-    room = 190 if slope else cell - 4
-    tall = max(width_of(shorten(name, room, size), size) for name in table.columns)
-    top = _KEY + (tall if slope == -90 else tall * 0.72 + 8 if slope else 14) + 10
-    right = 0 if slope != -45 else tall * 0.7
-    cell = min(cell, (layout.width - left - 8 - right) / few) if right else cell
-    sheet = Sheet(layout.width, top + height * len(table.rows) + 8)
-    for number, name in enumerate(table.columns):
+    top = _KEY + (room if slope == -90 else room * 0.72 + 12 if slope else 14) + 12
+    width = max(left + cell * few + 8 + (room * 0.72 if slope == -45 else 0), min(420, layout.width))
+    sheet = Sheet(width, top + height * len(table.rows) + 8)
+    shorts = short_names(table.columns, room, size)
+    for number, (name, short) in enumerate(zip(table.columns, shorts, strict=True)):
         x = left + cell * (number + 0.5) + (0.35 * size if slope == -90 else 0)
-        short = shorten(name, room, size)
         sheet.words.append(Words(x, top - 7, short, size, "start" if slope else "middle", angle=slope, tip=name))
-    for number, name in enumerate(table.rows):
-        short = shorten(name, left - 12, size)
+    shorts = short_names(table.rows, left - 12, size)
+    for number, (name, short) in enumerate(zip(table.rows, shorts, strict=True)):
         sheet.words.append(Words(left - 8, top + height * (number + 0.5) + 0.35 * size, short, size, "end", tip=name))
     _draw_cells(sheet, table, (left, top), (cell, height))
     _draw_key(sheet, layout, left)
@@ -115,7 +122,7 @@ def _draw_cells(sheet: Sheet, table: _Table, corner: tuple[float, float], step: 
         for place, column in enumerate(table.columns):
             left, top = corner[0] + step[0] * place, corner[1] + step[1] * number
             found = table.cells.get((row, column))
-            value = found.mean if found else None
+            value = finite(found.mean) if found else None
             box = Outline.box(left + 0.75, top + 0.75, step[0] - 1.5, step[1] - 1.5)
             if found is None or value is None:
                 x, y = left + step[0] / 2, top + step[1] / 2

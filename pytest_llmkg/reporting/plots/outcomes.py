@@ -10,7 +10,7 @@ from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
-from pytest_llmkg.reporting.plots.wording import listed
+from pytest_llmkg.reporting.plots.wording import listed, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,17 +30,18 @@ class OutcomeRow:
 @dataclass(frozen=True, slots=True)
 class _Kind:
     text: str
+    short: str
     fill: str
     line: str | None = None
     hatch: str | None = None
 
 
 _KINDS = (
-    _Kind("scored", "s0"),
-    _Kind("unparsable", "s4", "card", "////"),
-    _Kind("no answer", "faint", "ink", ".."),
-    _Kind("error", "s1", "card", "xxx"),
-    _Kind("not run", "card", "muted", "\\\\"),
+    _Kind("scored", "scored", "s0"),
+    _Kind("unparsable", "unparsable", "s4", "card", "////"),
+    _Kind("no answer", "silent", "faint", "ink", "||"),
+    _Kind("error", "error", "s1", "card", "xxx"),
+    _Kind("not run", "not run", "card", "muted", "\\\\"),
 )
 
 
@@ -79,10 +80,10 @@ def _draw(layout: Layout, shown: Sequence[OutcomeRow]) -> Sheet:
     present = [kind for k, kind in enumerate(_KINDS) if any(_numbers(row)[k] for row in shown)]
     keys = [Key(kind.text, fill=kind.fill, line=kind.line, hatch=kind.hatch) for kind in present]
     rows = Rows(layout, draw_legend(sheet, layout, keys, 2), len(shown), 18 if layout.narrow else 24)
-    scale = Scale(0, 100, rows.left, layout.width - (14 if layout.narrow else 210))
+    scale = Scale(0, 100, rows.left, layout.width - (14 if layout.narrow else 270))
     draw_across(sheet, layout, scale, (rows.top, rows.bottom), "share of dialogues in %")
+    rows.write_names(sheet, [row.name for row in shown])
     for number, row in enumerate(shown):
-        rows.name(sheet, number, row.name)
         _draw_row(sheet, rows, scale, number, row)
     sheet.height = rows.bottom + 46
     return sheet
@@ -95,18 +96,18 @@ def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, row: OutcomeR
         if count:
             left, right = (scale.at(100 * part / sum(numbers)) for part in (done, done + count))
             box = Outline.box(left, y - half, right - left, 2 * half)
-            tip = f"{row.name}: {count} of {sum(numbers)} {kind.text}"
+            tip = f"{count} of {sum(numbers)} {kind.text}"
             sheet.marks.append(Mark(box, kind.fill, kind.line, hatch=kind.hatch, tip=tip))
             if kind.fill == "card":
                 sheet.marks.append(Mark(box, line="muted"))
         done += count
-    bad = [f"{count} {kind.text}" for count, kind in zip(numbers[1:], _KINDS[1:], strict=True) if count]
+    bad = [f"{count} {kind.short}" for count, kind in zip(numbers[1:], _KINDS[1:], strict=True) if count]
     size, width = rows.layout.size - 1, rows.layout.width
     if rows.layout.narrow:
         short = f"{numbers[0]} of {sum(numbers)}"
         sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, short, size - 1, "end", "muted"))
     else:
-        text = ", ".join(bad) if bad else f"all {numbers[0]} scored"
+        text = shorten(", ".join(bad) if bad else f"all {numbers[0]} scored", 256, size - 0.5)
         sheet.words.append(
-            Words(width - 198, y + 0.35 * size, text, size - 0.5, "start", "muted" if not bad else "ink")
+            Words(width - 258, y + 0.35 * size, text, size - 0.5, "start", "muted" if not bad else "ink")
         )

@@ -59,6 +59,8 @@ def css_colour(role: str) -> str:
 def plot_css() -> str:
     """Style sheet for a page with plots: colours of light and dark mode, and which of two widths is shown.
 
+    Put plots into elements of the class ``plot-box``, so that the few that are too wide for a phone can be scrolled.
+
     A page with its own switch between light and dark may set ``data-theme`` to ``light`` or ``dark`` on its root.
     """
     colours = role_colours()
@@ -70,15 +72,17 @@ def plot_css() -> str:
 @media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}
 :root[data-theme="dark"] {{ {dark} }}
 .plot {{ display: block; width: 100%; height: auto; margin: 0 auto; }}
-.plot-wide {{ max-width: 1080px; }}
-.plot-narrow {{ display: none; max-width: 460px; }}
+.plot-narrow {{ display: none; }}
+.plot-box {{ overflow-x: auto; }}
 .plot-scroll {{ min-width: 900px; }}
 @media (max-width: 760px) {{
   .plot-narrow {{ display: block; }}
   .plot-wide:not(.plot-scroll) {{ display: none; }}
 }}
 @media print {{
-  .plot {{ break-inside: avoid; }}
+  .plot {{ break-inside: avoid; min-width: 0; }}
+  .plot-wide:not(.plot-scroll) {{ display: block; }}
+  .plot-narrow {{ display: none; }}
   :root, :root[data-theme] {{ {light} }}
 }}
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pytest_llmkg.reporting.plots.axes import finite
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key
 from pytest_llmkg.reporting.plots.scatter import Plane, Spot, draw_plane
@@ -44,7 +45,7 @@ def pareto_plot(front: Front, kind: Literal["cost", "seconds"], *, ident: str | 
 
 
 def _placed(point: Point) -> bool:
-    return point.price is not None and point.score is not None
+    return finite(point.price) is not None and finite(point.score) is not None
 
 
 def _spot(point: Point, kind: str, *, best: bool) -> Spot:

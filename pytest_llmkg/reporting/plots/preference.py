@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import NONE
+from pytest_llmkg.reporting.plots.axes import finite
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
-from pytest_llmkg.reporting.plots.wording import listed, shorten, two_decimals, width_of
+from pytest_llmkg.reporting.plots.wording import listed, short_names, shorten, two_decimals, width_of, wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_llmkg.analysis.published_records import PreferenceCell, PreferenceRow, PreferenceTable
 
 __all__ = ["preference_plot"]
@@ -36,7 +39,7 @@ def preference_plot(table: PreferenceTable | None, *, ident: str = "plot-prefere
 def _change(cell: PreferenceCell) -> float | None:
     if cell.first_mean is None or cell.second_mean is None:
         return None
-    return cell.second_mean - cell.first_mean
+    return finite(cell.second_mean - cell.first_mean)
 
 
 def _sentence(row: PreferenceRow) -> str:
@@ -54,58 +57,71 @@ def _draw(layout: Layout, table: PreferenceTable) -> Sheet:
     top = draw_legend(sheet, layout, keys, 2)
     left = layout.names
     step = (layout.width - left - 4) / len(table.columns)
-    room = 150.0
-    fits = all(width_of(name, size) <= step - 6 for name in table.columns)
-    shorts = [shorten(name, step - 6 if fits else room, size) for name in table.columns]
-    tall = 14 if fits else max(width_of(text, size) for text in shorts) + 4
-    for number, (name, short) in enumerate(zip(table.columns, shorts, strict=True)):
-        x = left + step * (number + 0.5)
-        if fits:
-            sheet.words.append(Words(x, top + 10, short, size, "middle", "muted", tip=name))
-        else:
-            sheet.words.append(Words(x + 4, top + tall, short, size, "start", "muted", angle=-90, tip=name))
+    tall = _draw_headings(sheet, table.columns, (left, top, step), size)
     height = 24 + (_NAME_LINE if layout.narrow else 0)
     first = top + tall + 6
-    for number, row in enumerate(table.rows):
-        _draw_row(sheet, layout, table, row, (first + height * number, height))
-    sheet.height = first + height * len(table.rows) + 6
+    bottom = first + height * len(table.rows)
+    room = layout.width - 8 if layout.narrow else left - 18
+    names = short_names([row.model for row in table.rows], room, layout.size)
+    for number, (row, name) in enumerate(zip(table.rows, names, strict=True)):
+        _draw_row(sheet, layout, table, (row, name), (first + height * number, height))
+    sheet.height = bottom + 6
     return sheet
 
 
+def _draw_headings(sheet: Sheet, columns: Sequence[str], place: tuple[float, float, float], size: float) -> float:
+    """Names above the columns, in several lines or, where columns are narrow, upright; returns their height."""
+    left, top, step = place
+    if step < 80:
+        shorts = [shorten(name, 150, size) for name in columns]
+        tall = max(width_of(text, size) for text in shorts) + 4
+        for number, (name, short) in enumerate(zip(columns, shorts, strict=True)):
+            x = left + step * (number + 0.5) + 4
+            sheet.words.append(Words(x, top + tall, short, size, color="muted", angle=-90, tip=name))
+        return tall
+    broken = [wrapped(name, step - 6, size) for name in columns]
+    lines = max(len(found) for found in broken)
+    for number, (name, found) in enumerate(zip(columns, broken, strict=True)):
+        for line, text in enumerate(found):
+            x, y = left + step * (number + 0.5), top + 12 + (size + 2) * (line + lines - len(found))
+            sheet.words.append(Words(x, y, text, size, "middle", "muted", tip=name))
+    return lines * (size + 2) + 4
+
+
 def _draw_row(
-    sheet: Sheet, layout: Layout, table: PreferenceTable, row: PreferenceRow, place: tuple[float, float]
+    sheet: Sheet, layout: Layout, table: PreferenceTable, one: tuple[PreferenceRow, str], place: tuple[float, float]
 ) -> None:
-    top = place[0]
+    (row, name), top = one, place[0]
     left, size, middle = layout.names, layout.size, place[0] + place[1] - 12
-    name = shorten(row.model, layout.width - 8 if layout.narrow else left - 18, size)
     if layout.narrow:
         sheet.words.append(Words(2, top + 14, name, size, tip=row.model))
     else:
         sheet.words.append(Words(left - 12, middle + 0.35 * size, name, size, "end", tip=row.model))
     sheet.marks.append(Mark(Outline.line((0, top), (layout.width, top)), line="grid"))
     step = (layout.width - left - 4) / len(table.columns)
+    zeros = [left + step * (number + 0.5) for number in range(len(table.columns))]
+    lines = Outline.join(Outline.line((x, middle - 9), (x, middle + 9)) for x in zeros)
+    sheet.marks.append(Mark(lines, line="faint"))
     cells = {cell.column: cell for cell in row.cells}
     for number, column in enumerate(table.columns):
         if column in cells:
-            _draw_cell(sheet, layout, table, (row.model, cells[column]), (left + step * (number + 0.5), middle, step))
+            _draw_cell(sheet, layout, table, cells[column], (left + step * (number + 0.5), middle, step))
 
 
 def _draw_cell(
     sheet: Sheet,
     layout: Layout,
     table: PreferenceTable,
-    one: tuple[str, PreferenceCell],
+    cell: PreferenceCell,
     place: tuple[float, float, float],
 ) -> None:
-    model, cell = one
     x, y, step = place
     change, size = _change(cell), layout.size - 1.5
     if change is None:
         sheet.words.append(Words(x, y + 4, NONE, size, "middle", "muted", tip=cell.note or None))
         return
-    sheet.marks.append(Mark(Outline.line((x, y - 9), (x, y + 9)), line="faint"))
     reach = min(max(change, -1.0), 1.0) * (step / 2 - 4)
-    tip = f"{model}, {cell.column}: {table.first} {two_decimals(cell.first_mean)} of {cell.first_values}, "
+    tip = f"{table.first} {two_decimals(cell.first_mean)} of {cell.first_values}, "
     tip += f"{table.second} {two_decimals(cell.second_mean)} of {cell.second_values}"
     tip += f", p {cell.p:.2g}" if cell.p is not None else ""
     box = Outline.box(min(x, x + reach), y - 6, abs(reach), 12)
@@ -117,9 +133,9 @@ def _draw_cell(
         looks = Mark(box, "s3", tip=tip)
     if abs(reach) >= 0.1:
         sheet.marks.append(looks)
-    if cell.side is not None:
+    if cell.side is not None and not layout.narrow:
         # On the free side of the middle, where no bar is.
         away, anchor = (5, "start") if reach < 0 else (-5, "end")
         text = shorten(cell.side, step / 2 - 6, size)
-        words = Words(x + away, y + 4, text, size, "start" if anchor == "start" else "end", bold=cell.strong, tip=tip)
+        words = Words(x + away, y + 4, text, size, "start" if anchor == "start" else "end", bold=cell.strong, halo=True)
         sheet.words.append(words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import NONE
-from pytest_llmkg.reporting.plots.axes import Rows, draw_across, score_scale
+from pytest_llmkg.reporting.plots.axes import Rows, draw_across, finite, score_scale
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
@@ -43,7 +43,7 @@ def ranking_plot(ranking: Ranking, intervals: Mapping[str, Interval], *, ident: 
 
 
 def _known(interval: Interval | None) -> bool:
-    return interval is not None and interval.mean is not None
+    return interval is not None and finite(interval.mean) is not None
 
 
 def _sentence(name: str, interval: Interval, place: Rank | None) -> str:
@@ -60,7 +60,9 @@ def _numbers(interval: Interval) -> str:
 
 def _draw(layout: Layout, found: Sequence[tuple[str, Interval, Rank | None]]) -> Sheet:
     sheet = Sheet(layout.width, 0)
-    values = [v for _, one, _ in found for v in (one.mean, one.low, one.high) if v is not None]
+    values = [
+        v for _, one, _ in found for v in (one.mean, one.low, one.high) if finite(v) is not None and v is not None
+    ]
     top = draw_legend(sheet, layout, _keys(found), 2)
     rows = Rows(layout, top + (0 if layout.narrow else 16), len(found), 14 if layout.narrow else 24)
     scale = score_scale(values, rows.left + 8, layout.width - (10 if layout.narrow else 250))
@@ -69,6 +71,8 @@ def _draw(layout: Layout, found: Sequence[tuple[str, Interval, Rank | None]]) ->
         sheet.marks.append(Mark(Outline.box(0, rows.top, layout.width, rows.step * leaders), fill="wash"))
     draw_across(sheet, layout, scale, (rows.top, rows.bottom), "mean of task means")
     _draw_headings(sheet, layout, rows)
+    before = [f"{place.rank}. " if place else "" for _, _, place in found]
+    rows.write_names(sheet, [name for name, _, _ in found], range(leaders), before)
     for number, one in enumerate(found):
         _draw_row(sheet, rows, scale, number, one)
     sheet.height = rows.bottom + 46
@@ -97,7 +101,6 @@ def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, one: tuple[st
     name, interval, place = one
     leader, y = place is not None and place.leader, rows.middle(number)
     color = "s0" if leader else "s5" if place else "muted"
-    rows.name(sheet, number, f"{place.rank}. {name}" if place else name, bold=leader)
     tip = _sentence(name, interval, place)
     if interval.low is not None and interval.high is not None:
         low, high = scale.at(interval.low), scale.at(interval.high)

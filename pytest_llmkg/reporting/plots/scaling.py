@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.reporting.plots.axes import finite
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key
 from pytest_llmkg.reporting.plots.palette import SERIES
@@ -47,7 +48,7 @@ def billions(parameters: str | None) -> float | None:
 
 def size_plot(rows: Sequence[SizeRow], *, ident: str = "plot-size") -> Plot:
     """Models whose size is known; those of one family are joined, the six largest families have their own colours."""
-    sized = [(row, size) for row in rows if (size := billions(row.parameters)) and row.score is not None]
+    sized = [(row, size) for row in rows if (size := billions(row.parameters)) and finite(row.score) is not None]
     placed = {row.model for row, _ in sized}
     unknown = [row.model for row in rows if row.score is not None and row.model not in placed]
     notes = [f"Size not published or not given: {', '.join(unknown)}."] if unknown else []

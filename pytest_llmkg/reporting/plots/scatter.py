@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from pytest_llmkg.reporting.plots.axes import Scale, draw_across, draw_up, score
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.palette import SERIES
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Sheet, Words
-from pytest_llmkg.reporting.plots.wording import shorten, width_of
+from pytest_llmkg.reporting.plots.wording import short_names, width_of
 
 __all__ = ["Plane", "Spot", "draw_plane"]
 
@@ -19,6 +19,7 @@ _LOG_FROM = 15
 
 _ZERO_ROOM = 44
 
+Place = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 
@@ -77,8 +78,9 @@ def draw_plane(layout: Layout, plane: Plane) -> Sheet:
     places = {
         spot: (zero if zero is not None and spot.x <= 0 else scale.at(spot.x), up.at(spot.y)) for spot in plane.spots
     }
+    lines: list[list[Place]] = []
     for number, spots in plane.lines:
-        points = _stairs([places[spot] for spot in spots], right) if plane.steps else [places[spot] for spot in spots]
+        lines.append(points := _line(places, spots, right if plane.steps else None))
         if len(points) > 1:
             sheet.marks.append(Mark(Outline.line(*points), line=SERIES[number], width=2, opacity=0.8))
     for spot, (x, y) in places.items():
@@ -86,7 +88,7 @@ def draw_plane(layout: Layout, plane: Plane) -> Sheet:
         shape = 0 if spot.series is None else spot.series + 1
         fill = "card" if spot.series is None else color
         sheet.marks.append(Mark(Outline.marker(shape, x, y, 5), fill, color, 1.5, tip=spot.tip))
-    _write_names(sheet, layout, places, (left, top, right, bottom))
+    _write_names(sheet, layout, places, lines, (left, top, right, bottom))
     sheet.height = bottom + 46
     return sheet
 
@@ -108,38 +110,51 @@ def _draw_zero(sheet: Sheet, layout: Layout, zero: float, span: tuple[float, flo
     sheet.words.append(Words(zero, span[1] + layout.size + 4, "0", layout.size - 1, "middle", "muted"))
 
 
-def _stairs(points: Sequence[tuple[float, float]], right: float) -> list[tuple[float, float]]:
-    """Across to the next price, then up to its score; the best score holds for every higher price."""
+def _line(places: Mapping[Spot, Place], spots: Sequence[Spot], right: float | None) -> list[Place]:
+    """Through the points; with ``right`` across to the next price, then up, and at the best score to the right end."""
+    points = [places[spot] for spot in spots]
+    if right is None or not points:
+        return points
     found = [points[0]]
     for (_, before), (x, y) in pairwise(points):
         found += [(x, before), (x, y)]
     return [*found, (right, points[-1][1])]
 
 
-def _write_names(sheet: Sheet, layout: Layout, places: dict[Spot, tuple[float, float]], room: Box) -> None:
-    """Names where they hide neither a point nor another name; strong ones first and in any case."""
+def _between(one: Place, other: Place) -> list[Place]:
+    """Points of a straight line, one for every eight pixels."""
+    steps = max(1, int(max(abs(other[0] - one[0]), abs(other[1] - one[1])) / 8))
+    across, down = (other[0] - one[0]) / steps, (other[1] - one[1]) / steps
+    return [(one[0] + across * k, one[1] + down * k) for k in range(steps + 1)]
+
+
+def _write_names(
+    sheet: Sheet, layout: Layout, places: Mapping[Spot, Place], lines: Sequence[Sequence[Place]], room: Box
+) -> None:
+    """Names where they hide neither a point nor a line nor another name; strong ones first and in any case."""
     size = layout.size - 1
-    taken: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for x, y in places.values()]
+    shorts = short_names([spot.name for spot in places], 130 if layout.narrow else 190, size)
+    names = dict(zip(places, shorts, strict=True))
+    taken = [(x - 2, y - 2, x + 2, y + 2) for line in lines for pair in pairwise(line) for x, y in _between(*pair)]
+    taken += [(x - 6, y - 6, x + 6, y + 6) for x, y in places.values()]
     for spot, (x, y) in sorted(places.items(), key=lambda one: (not one[0].strong, one[1][1], one[0].name)):
-        text = shorten(spot.name, 130 if layout.narrow else 230, size)
-        width = width_of(text, size)
-        choices = [
-            (x + 9, y + 4),
-            (x - 9 - width, y + 4),
-            (x - width / 2, y - 10),
-            (x - width / 2, y + 19),
-            (x + 7, y - 8),
-            (x + 7, y + 17),
-            (x - 7 - width, y - 8),
-            (x - 7 - width, y + 17),
-        ]
+        width = width_of(names[spot], size) * (1.1 if spot.strong else 1)
+        choices = _choices(x, y, width, strong=spot.strong)
         inside = [(a, b) for a, b in choices if a >= room[0] - 40 and a + width <= room[2] + 14 and b < room[3] + 4]
         free = [(a, b) for a, b in inside if not _hits((a, b - 10, a + width, b + 3), taken)]
         if free or (spot.strong and inside):
             a, b = (free or inside)[0]
             taken.append((a, b - 10, a + width, b + 3))
             color = "ink" if spot.strong else "muted"
-            sheet.words.append(Words(a, b, text, size, color=color, bold=spot.strong, halo=True))
+            sheet.words.append(Words(a, b, names[spot], size, color=color, bold=spot.strong, halo=True))
+
+
+def _choices(x: float, y: float, width: float, *, strong: bool) -> list[Place]:
+    """Where a name may begin, best first. A front leaves the upper left of its points free."""
+    first = [(x - 6 - width, y - 7), (x - width / 2, y - 10), (x, y - 8)] if strong else []
+    beside = [(x + 9, y + 4), (x - 9 - width, y + 4), (x - width / 2, y - 10), (x - width / 2, y + 19)]
+    corners = [(x + 7, y - 8), (x + 7, y + 17), (x - 7 - width, y - 8), (x - 7 - width, y + 17)]
+    return first + beside + corners
 
 
 def _hits(box: Box, taken: Sequence[Box]) -> bool:

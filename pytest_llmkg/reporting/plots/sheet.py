@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -43,7 +42,7 @@ class Layout:
         return self.name == "narrow"
 
 
-WIDE = Layout("wide", 1080, 13, 250)
+WIDE = Layout("wide", 1080, 13, 260)
 NARROW = Layout("narrow", 340, 12, 0)
 
 
@@ -186,4 +185,4 @@ class Plot:
     description: str
     svgs: tuple[str, ...]
     reason: str | None = None
-    notes: Sequence[str] = ()
+    notes: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -10,40 +11,79 @@ from pytest_llmkg.reporting.formats import NONE, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["listed", "plain_number", "shorten", "two_decimals", "width_of"]
+__all__ = ["listed", "plain_number", "short_names", "shorten", "two_decimals", "width_of", "wrapped"]
 
-_SLIM = frozenset("iljtfr.,:;|!'()[]{}/\\- I1")
-_BROAD = frozenset("mwMW@%—…")
+_CUT = "\N{HORIZONTAL ELLIPSIS}"
+_PART = re.compile(r"[A-Z]*[^A-Z\W_]*[\W_]*|.")
+_SLIM = frozenset("iljtfr.,:;|!'()[]{}/\\- I")
+_BROAD = frozenset("mwMWOQG@%\N{EM DASH}\N{HORIZONTAL ELLIPSIS}")
 
 
 def width_of(text: str, size: float) -> float:
-    """About how many pixels wide ``text`` is in a sans-serif font."""
+    """About how many pixels wide ``text`` is in a broad sans-serif font (DejaVu Sans); most others need less."""
     return size * sum(_share(char) for char in text)
 
 
 def _share(char: str) -> float:
     if char in _SLIM:
-        return 0.34
+        return 0.37
     if char in _BROAD or unicodedata.east_asian_width(char) in ("W", "F"):
-        return 0.95 if char not in _BROAD else 0.85
-    return 0.66 if char.isupper() else 0.56
+        return 0.9
+    return 0.69 if char.isupper() else 0.62
 
 
-def shorten(text: str, width: float, size: float) -> str:
-    """``text`` in at most ``width`` pixels; what is cut is cut from the middle, since names differ at their ends."""
+def shorten(text: str, width: float, size: float, *, head: int = 3, tail: int = 2) -> str:
+    """``text`` in at most ``width`` pixels; what is cut is cut from the middle, since names differ at their ends.
+
+    Args:
+        text: any.
+        width: room in pixels.
+        size: of the letters.
+        head: letters kept at the start for each ``tail`` letters kept at the end.
+        tail: see ``head``.
+    """
     text = visible(" ".join(text[:2000].split())) or "(no name)"
     if width_of(text, size) <= width:
         return text
-    head, tail = "", ""
-    room = width - size * 0.85
+    start, end = "", ""
+    room = width - size * 0.9
     for number in range(len(text)):
-        from_start = number % 5 < 3
-        char = text[len(head)] if from_start else text[-1 - len(tail)]
+        from_start = number % (head + tail) < head
+        char = text[len(start)] if from_start else text[-1 - len(end)]
         room -= size * _share(char)
         if room < 0:
             break
-        head, tail = (head + char, tail) if from_start else (head, char + tail)
-    return f"{head}…{tail}"
+        start, end = (start + char, end) if from_start else (start, char + end)
+    return f"{start}{_CUT}{end}"
+
+
+def short_names(names: Sequence[str], width: float, size: float) -> list[str]:
+    """Names in at most ``width`` pixels that differ where that is possible.
+
+    Too long ones lose what stands before their last ``/`` or ``--`` (provider or connector) before their middle.
+    """
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        whole = visible(" ".join(name[:2000].split())) or "(no name)"
+        last = re.split("/|--", whole)[-1] or whole
+        choices = [whole] if width_of(whole, size) <= width else []
+        choices += [_CUT + last] if width_of(_CUT + last, size) <= width else []
+        choices += [shorten(last, width, size, head=a, tail=b) for a, b in ((3, 2), (4, 1), (1, 1), (2, 3), (1, 4))]
+        free = [choice for choice in choices if choice not in found.values()]
+        found[name] = (free or choices)[0]
+    return [found[name] for name in names]
+
+
+def wrapped(text: str, width: float, size: float, most: int = 3) -> list[str]:
+    """``text`` in lines of at most ``width`` pixels, broken before capitals and after punctuation."""
+    lines = [""]
+    for part in _PART.findall(visible(" ".join(text[:2000].split()))):
+        if lines[-1] and width_of(lines[-1] + part, size) > width:
+            lines.append("")
+        lines[-1] += part
+    if len(lines) > most:
+        lines = [*lines[: most - 1], "".join(lines[most - 1 :])]
+    return [shorten(line, width, size) for line in lines]
 
 
 def two_decimals(value: float | None) -> str:

@@ -157,8 +157,10 @@ def build_suite(
             raise UserError(f"{folder}: the folder holds no case file (*.toml or *.toml.sealed)")
     data = fixtures_root()
     paths = (data / "cases", *settings.case_files)
-    cases = load_case_files(paths, data / "graphs", task_registry, settings.seed)
-    return Suite(settings, task_registry, connector_registry, models, _chosen(cases, settings.tasks))
+    choice = _Choice(settings.tasks)
+    cases = load_case_files(paths, data / "graphs", task_registry, settings.seed, choice.wants)
+    choice.check()
+    return Suite(settings, task_registry, connector_registry, models, cases)
 
 
 def _checked(lists: Iterable[object], kind: type[T], hook: str) -> Iterator[T]:
@@ -205,18 +207,26 @@ def _contained(task: Task) -> Task:
     return replace(task, prompt=guard(task.prompt), evaluate=guard(task.evaluate), feedback=guard(task.feedback))
 
 
-def _chosen(cases: tuple[Case, ...], globs: tuple[str, ...]) -> tuple[Case, ...]:
-    if not globs:
-        return cases
-    for glob in globs:
-        if not any(_matches(case, glob) for case in cases):
-            names = dict.fromkeys(name for case in cases for name in (case.label, case.task))
-            raise unknown_name("task", glob, names)
-    return tuple(case for case in cases if any(_matches(case, glob) for glob in globs))
+class _Choice:
+    """What ``--tasks`` chooses, and whether each of its globs chose something."""
 
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        self._globs = globs
+        self._used: set[str] = set()
+        self._names: dict[str, None] = {}
 
-def _matches(case: Case, glob: str) -> bool:
-    return fnmatch.fnmatchcase(case.label, glob) or fnmatch.fnmatchcase(case.task, glob)
+    def wants(self, label: str, task: str) -> bool:
+        """Whether cases of ``label`` and ``task`` are chosen."""
+        self._names |= dict.fromkeys((label, task))
+        matching = [glob for glob in self._globs if any(fnmatch.fnmatchcase(name, glob) for name in (label, task))]
+        self._used.update(matching)
+        return bool(matching) or not self._globs
+
+    def check(self) -> None:
+        """Complains about a glob that chose nothing, once all files were read."""
+        for glob in self._globs:
+            if glob not in self._used:
+                raise unknown_name("task", glob, self._names)
 
 
 def _test_id(case: str | None, model: str | None, iteration: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +41,13 @@ class _CaseFile:
     cases: Sequence[Mapping[str, Json]]
 
 
-def load_case_files(paths: Iterable[Path], graphs: Path, tasks: Registry[Task], seed: int) -> tuple[Case, ...]:
+def load_case_files(
+    paths: Iterable[Path],
+    graphs: Path,
+    tasks: Registry[Task],
+    seed: int,
+    wanted: Callable[[str, str], bool] | None = None,
+) -> tuple[Case, ...]:
     """All cases of ``paths``, in the order of files, then variants, then entries.
 
     Args:
@@ -48,13 +55,14 @@ def load_case_files(paths: Iterable[Path], graphs: Path, tasks: Registry[Task], 
         graphs: folder in which ``{ file = "..." }`` is looked up, after the folder of the case file itself.
         tasks: the known tasks.
         seed: of generated cases.
+        wanted: whether cases of a label and a task are; the texts of others are not even read. None for all.
 
     Raises:
         CaseFileError: a file, entry or field is wrong; the text says which and what was expected.
     """
     cases: dict[tuple[str, str], Case] = {}
     for path in _expand(paths):
-        for case in _cases_of(_read(path, graphs, tasks), seed):
+        for case in _cases_of(_read(path, graphs, tasks), seed, wanted):
             key = (case.label, case.id)
             if key in cases:
                 raise CaseFileError(
@@ -111,7 +119,7 @@ def _tables(path: Path, data: Mapping[str, object], name: str) -> list[Mapping[s
     return tables
 
 
-def _cases_of(file: _CaseFile, seed: int) -> Iterable[Case]:
+def _cases_of(file: _CaseFile, seed: int, wanted: Callable[[str, str], bool] | None = None) -> Iterable[Case]:
     for number, entry in enumerate(file.cases, 1):
         identifier = entry.get("id")
         if not isinstance(identifier, str) or not _SLUG.fullmatch(identifier):
@@ -123,6 +131,8 @@ def _cases_of(file: _CaseFile, seed: int) -> Iterable[Case]:
         label = variant.get("label")
         if not isinstance(label, str) or not label:
             raise CaseFileError(f"{file.path}: every [[variant]] needs the field 'label', found {label!r}")
+        if wanted is not None and not wanted(label, file.task.info.name):
+            continue
         for entry in file.cases:
             chosen = entry.get("variants", labels)
             unknown = [name for name in chosen if name not in labels] if isinstance(chosen, list) else [chosen]
@@ -177,12 +187,18 @@ def _generated(name: str, place: str) -> str:
 def _inside(folder: Path, name: str, place: str) -> Path | None:
     """The file ``name`` below ``folder``, None if there is none; a prompt must not show files from elsewhere."""
     try:
-        path = (folder / name).resolve()
-        if path.is_relative_to(folder.resolve()):
+        path = (_real(folder) / name).resolve()
+        if path.is_relative_to(_real(folder)):
             return path if path.is_file() else None
     except (OSError, ValueError, RuntimeError) as error:  # too long, with a zero byte, a circle of links
         raise CaseFileError(f"{place}: no file can be called {name!r:.60}: {error}") from error
     raise CaseFileError(f"{place}: file {name!r} lies outside of {folder}; put it there")
+
+
+@functools.cache
+def _real(folder: Path) -> Path:
+    """``folder`` without links; each is looked at once, not once for each of some thousand fields."""
+    return folder.resolve()
 
 
 def _check_fields(task: Task, data: Mapping[str, Json], place: str) -> None:

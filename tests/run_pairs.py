@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,11 @@ from pytest_llmkg.suite_signature import suite_signature
 from tests.builders import FLAT, make_header, make_transcript, make_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_llmkg.records import RunHeader, Transcript
 
-    Scores = Mapping[tuple[str, str, str], Sequence[float | None]]
+Scores = Mapping[tuple[str, str, str], Sequence[float | None]]
 
 
 def one_model(scores: Sequence[float | Sequence[float | None] | None], model: str = "m", label: str = "Flat") -> Scores:

@@ -48,7 +48,8 @@ class Patience:
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Seconds before repetition number ``attempt``, counted from 0."""
-        own = min(self.longest_wait, self.first_wait * 2.0**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
+        doubled = self.first_wait * 2.0 ** min(attempt, 100)  # of thousands of repetitions, too, a number
+        own = min(self.longest_wait, doubled) * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
         return own if retry_after is None else max(own, retry_after)
 
 

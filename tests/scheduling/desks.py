@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_llmkg.scheduling.desk import CallReport, LocalDesk, ModelLimits
+from pytest_llmkg.scheduling.desk import CallReport, Desk, LocalDesk, ModelLimits
 from pytest_llmkg.scheduling.remote_desk import DeskAddress, DeskServer, RemoteDesk
-from pytest_llmkg.scheduling.desk import Desk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

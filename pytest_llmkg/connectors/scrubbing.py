@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import json
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +41,7 @@ class Secrets:
 
     def __init__(self, environment: Mapping[str, str], further: Iterable[str] = ()) -> None:
         found = {value for name, value in environment.items() if _SECRET_NAME.search(name)} | set(further)
+        found |= {form for value in found if len(value) >= _SHORTEST_IN_ANSWERS for form in _other_forms(value)}
         # The longest first: a key may be the beginning of another.
         by_length = sorted(found, key=lambda value: (-len(value), value))
         self._in_answers = tuple(HiddenText(value) for value in by_length if len(value) >= _SHORTEST_IN_ANSWERS)
@@ -58,6 +62,19 @@ class Secrets:
             text = text.replace(secret, _HIDDEN)
         text = _SECRET_TEXT.sub(_HIDDEN, text)
         return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def _other_forms(value: str) -> set[str]:
+    """How a server may repeat a key: in an address, in JSON, in HTML, or in base64, alone or as a password."""
+    data = value.encode("utf-8", "surrogateescape")
+    forms = {quote(value, safe="", errors="surrogateescape"), quote(value, errors="surrogateescape")}
+    forms |= {json.dumps(value)[1:-1], html.escape(value)}
+    for before in (b"", b" ", b"  "):  # the three ways that base64 can fall on it inside a longer text
+        inner = base64.b64encode(before + data).decode("ascii")
+        # What depends on the neighbours is left out.
+        middle = inner[(len(before) * 8 + 5) // 6 : (len(before) + len(data)) * 8 // 6]
+        forms |= {middle, middle.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= _SHORTEST_IN_ANSWERS} - {value}
 
 
 def clean_url(url: str) -> str:

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import base64
+import html
+import json
+from urllib.parse import quote
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +47,17 @@ def test_answers_are_changed_by_nothing_but_keys(before: str, secret: str, after
 def test_the_longest_key_is_hidden_first() -> None:
     environment = {"A_KEY": "abcdefghijkl", "B_KEY": "abcdefghijkl-mnop"}
     assert Secrets(environment).hide("abcdefghijkl-mnop abcdefghijkl") == "[hidden] [hidden]"
+
+
+@given(
+    st.text('abcXYZ0123+/=-_"<&é', min_size=16, max_size=40),
+    st.binary(max_size=5),
+    st.binary(max_size=5),
+)
+def test_keys_are_hidden_in_whatever_form_a_server_repeats_them(key: str, before: bytes, after: bytes) -> None:
+    secrets = Secrets({"OPENAI_API_KEY": key})
+    data = before + key.encode() + after
+    forms = [quote(key), quote(key, safe=""), json.dumps(key), html.escape(key)]
+    forms += [base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()]
+    for form in forms:
+        assert "[hidden]" in secrets.hide(f"it was {form} that you sent"), form

@@ -31,6 +31,7 @@ NOT_RUN = "llmkg_not_run"
 """Attribute of a report: why its dialogue was not run."""
 
 _RERUN = "rerun"
+_LOSS_SECONDS = 0.5
 
 
 class Worker:
@@ -72,6 +73,7 @@ class Controller:
         self._server: DeskServer | None = None
         self._address: tuple[int, str] = (0, "")
         self._run_again: set[str] = set()
+        self._lost, self._has_lost_worker = 0, False
         self._planned = False
         self._judged: Judged | None = None
 
@@ -112,13 +114,13 @@ class Controller:
         given = WorkerInput(processes, knows_more=resumed is not None)
         if node.gateway.spec.popen:
             self._serve_desk(processes)
-            suspects = () if self._server is None else tuple("/".join(name) for name in self._server.lost)
+            suspects = () if self._server is None else tuple(sorted(name for _, name in self._server.lost))
             given = WorkerInput(
                 processes,
                 str(state.keeper().directory),
                 state.keeper().lock,
                 *self._address,
-                knows_more=resumed is not None or bool(suspects),
+                knows_more=resumed is not None or self._has_lost_worker,
                 suspects=suspects,
             )
         elif resumed is not None:
@@ -128,12 +130,13 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
-        """Takes what a worker held for no test; one that died left it in a file, for which a run must have begun."""
+        """Takes what a worker held for no test; one that died left it in a file, and dialogues that it was holding."""
         output = getattr(node, "workeroutput", None) or {}
         self._state.problems += [text for text in output.get("llmkg_problems", []) if text not in self._state.problems]
         self._record(output.get(DIALOGUES, []))
-        if error is not None and self._state.built_keeper is not None:
-            self._guarded(self._state.keeper().open)
+        self._has_lost_worker |= error is not None
+        if error is not None and self._server is not None:
+            self._lost = self._state.loop().run(self._server.wait_for_loss(self._lost, _LOSS_SECONDS))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -270,18 +273,24 @@ class Controller:
 
         self._state.keeper().record(from_plain(Case, case), from_plain(Transcript, transcript))
 
-    def _guarded(self, work: Any) -> None:
-        """Does ``work``; what cannot be written ends the session with one sentence."""
+    def _guarded(self, work: Any) -> bool:
+        """Does ``work``; what cannot be written ends the session with one sentence. Whether it was done."""
         try:
             work()
         except (LlmkgError, OSError) as error:
             self._state.give_up(f"no dialogue was recorded from here on: {error}")
+            return False
+        return True
+
+    def _begin_run_file(self) -> str | None:
+        """What workers write is worth nothing without a header, so that comes first; tells why if it cannot."""
+        return None if self._guarded(self._state.keeper().open) else "the run file cannot be written"
 
     def _serve_desk(self, processes: int) -> None:
         if self._server is None:
             from pytest_llmkg.scheduling.remote_desk import DeskServer
 
-            self._server = DeskServer(self._state.desk(processes))
+            self._server = DeskServer(self._state.desk(processes), self._begin_run_file)
             address = self._state.loop().run(self._server.start())
             self._address = (address.port, address.token)
 

@@ -197,5 +197,7 @@ def _broken_off(item: pytest.Item, error: str) -> list[tuple[Case, Transcript]]:
     """The record of a dialogue that was never held, since the test failed before."""
     from pytest_llmkg.session import error_transcript
 
-    job = job_of(item)
-    return [] if job is None else [(job.case, error_transcript(job.case, job.model.id, job.iteration, error))]
+    job, runner = job_of(item), item.config.stash[STATE].built_runner
+    if job is None or (runner is not None and runner.is_known(job)):
+        return []  # held ahead of its test, so there is more to record than an error
+    return [(job.case, error_transcript(job.case, job.model.id, job.iteration, error))]

@@ -117,6 +117,10 @@ class Runner:
             return self._kept.read(job.key)
         return self._ahead.transcript(job)
 
+    def is_known(self, job: Job) -> bool:
+        """Whether ``job`` is finished or will be held, whatever becomes of its test."""
+        return job.key in self._finished or self._ahead.is_planned(job)
+
     def is_in_run_file(self, job: Job) -> bool:
         """Whether the run file itself holds the transcript of ``job`` already, so that it must not be written again."""
         kept = self._kept

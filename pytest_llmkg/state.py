@@ -113,6 +113,11 @@ class SessionState:
         """The desk, if this session has needed one."""
         return self._desk
 
+    @property
+    def built_runner(self) -> Runner | None:
+        """The runner, if this session has needed one."""
+        return self._runner
+
     def runner(self, session: pytest.Session) -> Runner:
         """What holds dialogues; begins to hold those of all tests that this process is known to run.
 

@@ -100,6 +100,11 @@ class Ahead:
                     self._lanes[job.model.id].waiting.append(job.key)
         self._loop.post(self._pump)
 
+    def is_planned(self, job: Job) -> bool:
+        """Whether ``job`` waits to be held, is being held, or was held and no test has asked for it yet."""
+        with self._lock:
+            return job.key in self._jobs
+
     def transcript(self, job: Job) -> Transcript:
         """The transcript of ``job``, once its dialogue has ended; it is begun at once if it was not planned.
 

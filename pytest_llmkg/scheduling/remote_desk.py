@@ -37,12 +37,17 @@ class DeskAddress:
 class DeskServer:
     """Serves a `LocalDesk` on the loopback interface.
 
+    Args:
+        desk: what is served.
+        prepare: called before each dialogue begins; gives the reason why it must not, None when it may.
+
     Attributes:
         lost: dialogues, as (model, key), that were being held by connections that broke.
     """
 
-    def __init__(self, desk: LocalDesk) -> None:
+    def __init__(self, desk: LocalDesk, prepare: Callable[[], str | None] = lambda: None) -> None:
         self._desk = desk
+        self._prepare = prepare
         self._token = secrets.token_hex(16)
         self._server: asyncio.Server | None = None
         self.lost: set[tuple[str, str]] = set()
@@ -58,8 +63,18 @@ class DeskServer:
         if server is not None:
             server.close()
 
+    async def wait_for_loss(self, known: int, seconds: float) -> int:
+        """Waits until more than ``known`` dialogues are lost, or so long; how many are.
+
+        A process may be known to be dead a little before its connection is.
+        """
+        limit = asyncio.get_running_loop().time() + seconds
+        while len(self.lost) <= known and asyncio.get_running_loop().time() < limit:
+            await asyncio.sleep(0.02)
+        return len(self.lost)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        visitor = _Visitor(self._desk, writer)
+        visitor = _Visitor(self._desk, self._prepare, writer)
         try:
             if hmac.compare_digest((await reader.readline()).strip(), self._token.encode()):
                 while line := await reader.readline():
@@ -74,8 +89,9 @@ class DeskServer:
 class _Visitor:
     """One worker's connection, and what it holds."""
 
-    def __init__(self, desk: LocalDesk, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, desk: LocalDesk, prepare: Callable[[], str | None], writer: asyncio.StreamWriter) -> None:
         self._desk = desk
+        self._prepare = prepare
         self._writer = writer
         self._permits: dict[int, tuple[str, Permit]] = {}
         self._dialogues: set[tuple[str, str]] = set()
@@ -107,7 +123,7 @@ class _Visitor:
         return self._dialogues
 
     async def _begin(self, number: int, model: str, key: str) -> None:
-        reason = await self._desk.begin_dialogue(model, key)
+        reason = self._prepare() or await self._desk.begin_dialogue(model, key)
         if reason is None:
             self._dialogues.add((model, key))
         self._say({"id": number, "reason": reason})

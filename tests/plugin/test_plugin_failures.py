@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Project
 
 
+ONCE = ("--llmkg-run-dir=run", "--llmkg-retries=0")
+
+
 def unused_address() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -34,7 +37,7 @@ def test_a_model_that_is_down_fails_alone(
     monkeypatch.setenv("OPENAI_BASE_URL", unused_address())
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
     good = project.script("right", [":bob"])
-    result = project.run_apart(*spread, f"--models={good},openai/down", "--llmkg-run-dir=run", "-k", "one or two")
+    result = project.run_apart(*spread, f"--models={good},openai/down", *ONCE, "-k", "one or two")
     result.assert_outcomes(passed=2, failed=2, deselected=None)
     output = result.stdout.str()
     assert "Traceback" not in output
@@ -49,7 +52,7 @@ def test_a_model_that_is_down_fails_alone(
 
 def test_a_server_that_hangs(project: Project, server: OpenAIServer) -> None:
     server.every = (1, Fault("hang", seconds=60))
-    result = project.run_apart("--models=openai/slow", "--llmkg-timeout=1", "--llmkg-run-dir=run", "-k", "one")
+    result = project.run_apart("--models=openai/slow", "--llmkg-timeout=1", *ONCE, "-k", "one")
     result.assert_outcomes(failed=1, deselected=2)
     (error,) = project.errors().values()
     assert "1 s" in error
@@ -184,7 +187,7 @@ def test_a_dialogue_whose_worker_dies_is_an_error(project: Project, fault: str) 
     [
         ("raise SystemExit(3)", "the connector called sys.exit(3)"),
         ("raise KeyError('choices')", "KeyError"),
-        ("return ':bob'", "AttributeError"),
+        ("return ':bob'", "gave a str, which is no Answer"),
         ("return Answer(None)", "Error"),
     ],
 )
@@ -204,7 +207,7 @@ def test_a_connector_that_cannot_be_made(project: Project, spread: tuple[str, ..
     good = project.script("right", [":bob"])
     result = project.run(*spread, f"--models=deadly,{good}", "--llmkg-run-dir=run")
     result.assert_outcomes(passed=3, failed=3)
-    assert set(project.errors().values()) == {"RuntimeError: no licence"}
+    assert set(project.errors().values()) == {"the connector of deadly cannot be made: RuntimeError: no licence"}
 
 
 def test_a_test_that_fails_after_its_dialogue_keeps_the_score(project: Project, spread: tuple[str, ...]) -> None:
@@ -234,13 +237,25 @@ def test_a_dialogue_held_by_a_fixture_survives_the_failure_of_its_test(project: 
     assert len(project.scores()) == 3
 
 
+FAILS_FIRST = "    1 / (dialogue.case.id != 'two')\n    dialogue.hold()"
+
+
 def test_a_test_that_fails_before_its_dialogue_is_an_error(project: Project, spread: tuple[str, ...]) -> None:
     bench = project.path / "test_bench.py"
-    bench.write_text(
-        bench.read_text().replace("    dialogue.hold()", "    1 / (dialogue.case.id != 'two')\n    dialogue.hold()")
-    )
+    text = bench.read_text().replace("    dialogue.hold()", FAILS_FIRST)
+    bench.write_text(text.replace('("Sparql2AnswerList")', '("Sparql2AnswerList", ahead=False)'))
     project.run(*spread, "--llmkg-run-dir=run").assert_outcomes(passed=2, failed=1)
     assert project.errors() == {("two", "symbolic"): "ZeroDivisionError: division by zero"}
+
+
+def test_a_dialogue_held_ahead_survives_a_test_that_fails_before_it(project: Project) -> None:
+    bench = project.path / "test_bench.py"
+    bench.write_text(bench.read_text().replace("    dialogue.hold()", FAILS_FIRST))
+    result = project.run("--llmkg-run-dir=run")
+    result.assert_outcomes(passed=2, failed=1)
+    assert project.errors() == {}
+    lines = (project.path / "run" / "run.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sum('"kind":"transcript"' in line for line in lines) == 3
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
@@ -303,33 +318,63 @@ def test_ctrl_c_still_writes_the_reports(project: Project, spread: tuple[str, ..
     assert {t.case for t in project.stored().transcripts if t.error is None} == {"one"}
 
 
+FULL_DISK = """\
+from pytest_llmkg.store import RunWriter
+
+plain, failed = RunWriter._append, []
+
+def append(self, line):
+    fits = b'"kind":"transcript"' not in line or b'"case":"one"' in line
+    if fits or self.path.parent.name != "run" or self.path.name != "run.jsonl" or len(failed) >= {times}:
+        return plain(self, line)
+    failed.append(line)
+    whole, self._file = self._file, Full(self._file)
+    try:
+        plain(self, line)
+    finally:
+        self._file = whole
+
+class Full:
+    # Takes twenty bytes and then has no room for more.
+    def __init__(self, file):
+        self.file, self.taken = file, False
+        self.truncate = file.truncate
+
+    def write(self, part):
+        if self.taken:
+            raise OSError(28, "No space left on device")
+        self.taken = True
+        return self.file.write(part[:20])
+
+RunWriter._append = append
+"""
+
+
 def test_a_full_disk_ends_the_run_with_one_sentence(project: Project, spread: tuple[str, ...]) -> None:
-    """The first dialogue finds room for it, the second none: the run ends, and what was written can be read."""
-    project.pytester.makeconftest(
-        """
-        from pytest_llmkg.store import RunWriter
-
-        plain, failed = RunWriter.transcript, []
-
-        def transcript(self, record):
-            if record.case != "one" and not failed:
-                failed.append(record)
-                self._file.write(b'{"kind":"transcript","ca')
-                from pytest_llmkg.errors import RunFileError
-                raise RunFileError(f"{self.path}: cannot write the run file: No space left on device")
-            plain(self, record)
-
-        RunWriter.transcript = transcript
-        """
-    )
+    """The first dialogue finds room for it, the second none; at the end of the session there is room again."""
+    project.pytester.makeconftest(FULL_DISK.format(times=1))
     result = project.run_apart(*spread, "--iterations=30", "--llmkg-run-dir=run")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     output = result.stdout.str() + result.stderr.str()
     assert "no dialogue was recorded from here on" in output
     assert "No space left on device" in output
     assert "INTERNALERROR" not in output
-    assert {t.case for t in project.stored().transcripts} == {"one"}
+    run = project.stored()
+    assert not run.truncated
+    assert {t.case for t in run.transcripts} > {"one"}, "what found no room was written at the end"
     assert (project.path / "run" / "leaderboard.html").is_file()
+
+
+def test_a_disk_that_stays_full_loses_no_dialogue(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.pytester.makeconftest(FULL_DISK.format(times=10_000))
+    project.pytester.mkdir("elsewhere")
+    monkeypatch.setenv("TMPDIR", str(project.path / "elsewhere"))
+    result = project.run_apart("--llmkg-run-dir=run")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*dialogue(s) that it lacks were saved to*llmkg-rescue-*llmkg merge*"])
+    (rescued,) = (project.path / "elsewhere").glob("llmkg-rescue-*")
+    assert {t.case for t in project.stored().transcripts} == {"one"}
+    assert {t.case for t in project.stored(str(rescued)).transcripts} == {"two", "three"}
 
 
 def test_reports_that_cannot_be_written_fail_the_session(project: Project) -> None:

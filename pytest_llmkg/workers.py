@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["PartKeeper", "WorkQueue", "WorkerInput", "known_run", "read_input"]
 
 
-
 @dataclass(frozen=True, slots=True)
 class WorkerInput:
     """What the controller tells a worker.

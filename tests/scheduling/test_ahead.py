@@ -93,7 +93,7 @@ class Stage:
         return told(this, Answer("a", usage=Usage(cost=0.1)))
 
     def open(self, this: Job) -> None:
-        self.loop.post(lambda: self.gates[this.key].set())
+        self.loop.post(self.gates[this.key].set)
 
     def record(self, this: Job, transcript: Transcript) -> tuple[Transcript, Callable[[], Transcript]]:
         self.recording(transcript)
@@ -221,11 +221,11 @@ def test_stop_lets_dialogues_end_within_the_grace_and_begins_none() -> None:
 def test_stop_cancels_late_dialogues_and_records_what_was_answered() -> None:
     async def talkative(this: Job) -> Transcript:
         try:
-            return await asyncio.Event().wait() or told(this)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             if this.case.id == "c1":
                 raise
-            return told(this, Answer("paid", usage=Usage(1, 1, 0.5)), error="the dialogue was interrupted")
+        return told(this, Answer("paid", usage=Usage(1, 1, 0.5)), error="the dialogue was interrupted")
 
     with stage(m=2) as this:
         this.holding = talkative

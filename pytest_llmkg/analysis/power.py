@@ -67,7 +67,10 @@ def _noncentrality(degrees: float, alpha: float, power: float) -> float:
     critical = float(stdtrit(degrees, 1 - alpha / 2))
 
     def lack(shift: float) -> float:
-        return float(nctdtr(degrees, shift, critical) - nctdtr(degrees, shift, -critical)) - (1 - power)
+        other_tail = float(nctdtr(degrees, shift, -critical))
+        if math.isnan(other_tail):  # scipy gives up where less than 1e-13 is left of it
+            other_tail = 0.0
+        return float(nctdtr(degrees, shift, critical)) - other_tail - (1 - power)
 
     high = 2 * critical + 2
     while lack(high) > 0:

@@ -184,7 +184,7 @@ def comparison_json(view: ComparisonView) -> str:
             for pair in view.pairs
         ],
     }
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(to_plain(data), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def _changes(items: Iterable[tuple[str, int]]) -> dict[str, Json]:

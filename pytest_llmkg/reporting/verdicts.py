@@ -142,7 +142,7 @@ def verdicts_junit(result: GateResult) -> str:
 
 def verdicts_json(result: GateResult) -> dict[str, Json]:
     """The section ``gate`` of ``report.json``; see the module."""
-    return {
+    section: dict[str, Json] = {
         "schema": GATE_SCHEMA,
         "passed": result.passed,
         "run": result.run,
@@ -152,6 +152,8 @@ def verdicts_json(result: GateResult) -> dict[str, Json]:
         "findings": [{"kind": one.kind, "text": one.text, "fails": result.hinders(one)} for one in result.findings],
         "allowed": to_plain(result.allowed),
     }
+    # Once more as a whole, so that no lone surrogate is left in any text.
+    return {name: to_plain(value) for name, value in section.items()}
 
 
 def _scope(row: Verdict) -> str:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from pytest_llmkg.analysis.blocks import rng_of
 from pytest_llmkg.analysis.intervals import Interval
@@ -27,6 +28,17 @@ def test_as_statsmodels(n: int, alpha: float, power: float, effect: float) -> No
     deviation = 0.3
     found = detectable(Interval(0.1, 0, 0.2, n, deviation / math.sqrt(n), n - 1), alpha=alpha, power=power)
     assert found.difference == pytest.approx(effect * deviation, rel=1e-5)  # both solve numerically
+
+
+@pytest.mark.parametrize("degrees", [1.0, 1.3, 2.0, 7.5])
+def test_few_cases(degrees: float) -> None:
+    """The power at what was found, as the mean over the standard deviations that so few cases may show."""
+    found = detectable(Interval(0.0, -1.0, 1.0, 2, 1.0, degrees)).difference
+    assert found is not None
+    critical = scipy.stats.t.ppf(0.975, degrees)
+    shown = np.sqrt(scipy.stats.chi2.ppf((np.arange(200_000) + 0.5) / 200_000, degrees) / degrees)
+    power = scipy.stats.norm.sf(critical * shown - found) + scipy.stats.norm.cdf(-critical * shown - found)
+    assert power.mean() == pytest.approx(0.8, abs=1e-4)
 
 
 def test_a_true_difference_of_this_size_is_found_that_often() -> None:

@@ -89,7 +89,7 @@ def _notes(found: Scores, axes: Sequence[Axis], shown: Sequence[str], drawn: Seq
 
 
 def _draw(layout: Layout, found: Scores, axes: Sequence[Axis], models: Sequence[str]) -> Sheet:
-    radius = 88.0 if layout.narrow else 190.0
+    radius = 84.0 if layout.narrow else 190.0
     sheet = Sheet(layout.width if layout.narrow else 760, 0)
     top = 2.0
     if len(models) > 1:

@@ -153,7 +153,7 @@ def _root(sheet: Sheet, ident: str, title: str, description: str, classes: str) 
         },
     )
     for tag, text in (("title", title), ("desc", description)):
-        ET.SubElement(root, tag, {"id": f"{ident}-{tag}"}).text = _clean(text)
+        ET.SubElement(root, tag, {"id": f"{ident}-{tag}"}).text = _clean(text, 6000)
     ET.SubElement(root, "style")
     return root
 
@@ -223,5 +223,7 @@ def _short(number: float) -> str:
     return "0" if text == "-0" else text
 
 
-def _clean(text: str) -> str:
-    return visible(" ".join(text.split()))
+def _clean(text: str, most: int = 400) -> str:
+    """``text`` on one line, cut where no one would read on."""
+    short = " ".join(text[: 2 * most].split())[:most]
+    return visible(short if len(text) <= most else f"{short}\N{HORIZONTAL ELLIPSIS}")

@@ -34,7 +34,8 @@ _HEAT = (
     ("#f4f1ea", "#cbe1ee", "#86bbd9", "#3380b5", "#0a4878"),
     ("#1d242d", "#173c59", "#1b5f8c", "#66b4df", "#c9e9f8"),
 )
-_ON_HEAT = (("#16202b", "#ffffff"), ("#0b1015", "#ffffff"))
+# Of black and white, one has a contrast of 4.5 to 1 or more on any ground.
+_ON_HEAT = ("#000000", "#ffffff")
 
 
 def role_colours() -> dict[str, tuple[str, str]]:
@@ -43,7 +44,7 @@ def role_colours() -> dict[str, tuple[str, str]]:
     for step in range(HEAT_STEPS):
         light, dark = (_between(anchors, step / (HEAT_STEPS - 1)) for anchors in _HEAT)
         found[f"h{step}"] = light, dark
-        found[f"t{step}"] = _readable(light, _ON_HEAT[0]), _readable(dark, _ON_HEAT[1])
+        found[f"t{step}"] = _readable(light), _readable(dark)
     return found
 
 
@@ -97,8 +98,8 @@ def _between(anchors: tuple[str, ...], place: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
 
 
-def _readable(ground: str, inks: tuple[str, str]) -> str:
-    return max(inks, key=lambda ink: contrast(ink, ground))
+def _readable(ground: str) -> str:
+    return max(_ON_HEAT, key=lambda ink: contrast(ink, ground))
 
 
 def contrast(one: str, other: str) -> float:

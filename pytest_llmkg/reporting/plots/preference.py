@@ -43,7 +43,12 @@ def _change(cell: PreferenceCell) -> float | None:
 
 
 def _sentence(row: PreferenceRow) -> str:
-    sides = [f"{cell.column} {cell.side}{' strongly' if cell.strong else ''}" for cell in row.cells if cell.side]
+    sides = [
+        f"{cell.column} {cell.side}{' strongly' if cell.strong else ''} "
+        f"({two_decimals(cell.first_mean)} against {two_decimals(cell.second_mean)})"
+        for cell in row.cells
+        if cell.side
+    ]
     return f"{row.model}: {', '.join(sides) if sides else 'no preference'}"
 
 

@@ -66,13 +66,14 @@ def _draw(layout: Layout, found: Sequence[tuple[str, Interval, Rank | None]]) ->
     top = draw_legend(sheet, layout, _keys(found), 2)
     rows = Rows(layout, top + (0 if layout.narrow else 16), len(found), 14 if layout.narrow else 24)
     scale = score_scale(values, rows.left + 8, layout.width - (10 if layout.narrow else 250))
-    leaders = sum(place is not None and place.leader for _, _, place in found)
+    leaders = [number for number, (_, _, place) in enumerate(found) if place is not None and place.leader]
     if leaders:
-        sheet.marks.append(Mark(Outline.box(0, rows.top, layout.width, rows.step * leaders), fill="wash"))
+        ground = [Outline.box(0, rows.top + rows.step * number, layout.width, rows.step) for number in leaders]
+        sheet.marks.append(Mark(Outline.join(ground), fill="wash"))
     draw_across(sheet, layout, scale, (rows.top, rows.bottom), "mean of task means")
     _draw_headings(sheet, layout, rows)
     before = [f"{place.rank}. " if place else "" for _, _, place in found]
-    rows.write_names(sheet, [name for name, _, _ in found], range(leaders), before)
+    rows.write_names(sheet, [name for name, _, _ in found], leaders, before)
     for number, one in enumerate(found):
         _draw_row(sheet, rows, scale, number, one)
     sheet.height = rows.bottom + 46

@@ -78,7 +78,7 @@ def wrapped(text: str, width: float, size: float, most: int = 3) -> list[str]:
     """``text`` in lines of at most ``width`` pixels, broken before capitals and after punctuation."""
     lines = [""]
     for part in _PART.findall(visible(" ".join(text[:2000].split()))):
-        if lines[-1] and width_of(lines[-1] + part, size) > width:
+        if part and lines[-1] and width_of(lines[-1] + part, size) > width:
             lines.append("")
         lines[-1] += part
     if len(lines) > most:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.contracts import GraphText, QueryResult
 from pytest_llmkg.errors import EngineError
+from pytest_llmkg.kg.casts import integer_cast
 from pytest_llmkg.kg.engine_choice import plain_query
 from pytest_llmkg.kg.formats import format_named
 from pytest_llmkg.kg.limits import BASE_IRI, Limits
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.kg.query_trees import QueryTrees
 
-__all__ = ["GraphCache", "LoadedGraph", "Query", "execute", "run_query"]
+__all__ = ["GraphCache", "LoadedGraph", "Query", "declare_function", "execute", "run_query"]
 
 _UNKNOWN_FUNCTION = re.compile(r"custom function <([^>]*)> is not supported")
 _WRITTEN_ALIKE = {None, f"{XSD}integer", f"{XSD}boolean"}
@@ -170,10 +171,10 @@ def execute(store: Store, query: str, prefixes: Mapping[str, str], limits: Limit
 
     ``prefixes`` are declared before the query, whose own declarations win; relative IRIs are resolved
     against ``BASE_IRI``. A function that the engine does not know is an expression error for its solution
-    (SPARQL 1.1, section 17.3), not a refusal of the query. The solutions in which every projected variable
-    is unbound are dropped, as rdflib's result iterator does. CONSTRUCT and DESCRIBE give the variables
-    subject, predicate and object. Numbers come back in the engine's canonical lexical form (``01`` as
-    ``1``), blank nodes with the labels ``b0``, ``b1`` ... in the order of the result.
+    (SPARQL 1.1, section 17.3), not a refusal of the query; casts such as ``xsd:int`` are known. The solutions
+    in which every projected variable is unbound are dropped, as rdflib's result iterator does. CONSTRUCT and
+    DESCRIBE give the variables subject, predicate and object. Numbers come back in the engine's canonical lexical
+    form (``01`` as ``1``), blank nodes with the labels ``b0``, ``b1`` ... in the order of the result.
     """
     unknown: dict[Any, Any] = {}
     while True:
@@ -184,18 +185,18 @@ def execute(store: Store, query: str, prefixes: Mapping[str, str], limits: Limit
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001  (recorded: it becomes the result of the call)
-            name = _UNKNOWN_FUNCTION.search(str(error))
-            if name is None or not _declare(name[1], unknown):
+            if not declare_function(error, unknown):
                 return QueryResult(message_of(error))
 
 
-def _declare(name: str, functions: dict[Any, Any]) -> bool:
-    """Adds a function that always fails; False if that was done before and did not help."""
+def declare_function(error: Exception, functions: dict[Any, Any]) -> bool:
+    """Adds the function that ``error`` complains of, a cast or one that always fails; False if that cannot help."""
     from pyoxigraph import NamedNode
 
-    if NamedNode(name) in functions:
+    name = _UNKNOWN_FUNCTION.search(str(error))
+    if name is None or NamedNode(name[1]) in functions:
         return False
-    functions[NamedNode(name)] = _fails
+    functions[NamedNode(name[1])] = integer_cast(name[1]) or _fails
     return True
 
 

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.contracts import QueryResult, Term
 
-__all__ = ["match_rows", "term_key"]
+__all__ = ["FURTHER_COLUMNS", "column_choices", "match_rows", "term_key"]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Choices of columns tried at the most: 3 of 8 columns are 336.
 _MOST_CHOICES = 400
 _MOST_STEPS = 10_000_000
-_FURTHER_COLUMNS = 3
+FURTHER_COLUMNS = 3
+"""Columns that an answer may have beyond those of the reference; with more, each could hold a guess."""
 
 Key = tuple[str, ...]
 
@@ -47,9 +48,9 @@ def match_rows(answered: QueryResult, reference: QueryResult, *, ordered: bool) 
     wanted = [tuple(map(term_key, row)) for row in reference.rows]
     given = [tuple(map(term_key, row)) for row in answered.rows]
     width = len(wanted[0]) if wanted else 0
-    if not wanted or not given or not width <= len(given[0]) <= width + _FURTHER_COLUMNS:
+    if not wanted or not given or not width <= len(given[0]) <= width + FURTHER_COLUMNS:
         return match(given, wanted)
-    choices = _choices(given, wanted, width)
+    choices = column_choices(given, wanted, width)
     if len(given) * len(wanted) * len(choices) > _MOST_STEPS:
         # Comparing in order takes a step for each pair of rows, so the columns are chosen without it.
         choices = [max(choices, key=lambda choice: match_multisets(_columns(given, choice), wanted).f1)]
@@ -76,7 +77,7 @@ def _columns(rows: Iterable[tuple[Key, ...]], choice: Sequence[int]) -> list[tup
     return [tuple(row[i] for i in choice) for row in rows]
 
 
-def _choices(given: list[tuple[Key, ...]], wanted: list[tuple[Key, ...]], width: int) -> list[tuple[int, ...]]:
+def column_choices(given: list[tuple[Key, ...]], wanted: list[tuple[Key, ...]], width: int) -> list[tuple[int, ...]]:
     """Choices of ``width`` answered columns: all of them, or the likeliest one by the values shared."""
     columns = range(len(given[0]))
     if math.perm(len(columns), width) <= _MOST_CHOICES:

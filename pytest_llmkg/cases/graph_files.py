@@ -1,0 +1,128 @@
+"""Graphs that a user names on the command line (``--kg NAME=FILE``): cases hold their name and hash, never their text.
+
+A case of such a graph holds the text ``kg:NAME@sha256:...`` in its place; `NamedGraphs` is a graph engine that looks
+it up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
+from pytest_llmkg.errors import RecordError, UserError
+from pytest_llmkg.kg.formats import format_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_llmkg.contracts import Task
+
+__all__ = ["GraphFile", "NamedGraphs", "graph_file", "is_reference", "parse_graph_option", "with_graphs"]
+
+_SUFFIXES = {".ttl": "turtle", ".nt": "nt", ".jsonld": "json-ld", ".rdf": "xml", ".owl": "xml", ".xml": "xml"}
+_REFERENCE = re.compile(r"kg:([A-Za-z0-9._-]+)@sha256:([0-9a-f]{64})")
+_LARGEST = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFile:
+    """A graph with the name that cases know it by; ``reference`` stands for it there."""
+
+    name: str
+    reference: str
+    graph: GraphText
+
+
+def parse_graph_option(text: str) -> tuple[str, Path]:
+    """Name and file of ``NAME=FILE``.
+
+    Raises:
+        UserError: ``text`` has another form.
+    """
+    name, sign, file = text.partition("=")
+    if not sign or not file or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise UserError(f"--kg takes NAME=FILE, e.g. ck25=prod-inst.ttl, found {text!r}")
+    return name, Path(file)
+
+
+def graph_file(name: str, path: Path) -> GraphFile:
+    """The graph in ``path``; its format is told by its suffix.
+
+    Raises:
+        UserError: the file cannot be read, is too large or has an unknown suffix.
+    """
+    form = _SUFFIXES.get(path.suffix)
+    if form is None:
+        raise UserError(f"--kg {name}={path}: a graph file ends in {', '.join(_SUFFIXES)}")
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise UserError(f"--kg {name}={path}: larger than {_LARGEST // 2**30} GiB")
+        content = path.read_bytes()
+        text = content.decode("utf-8")
+    except OSError as error:
+        raise UserError(f"--kg {name}={path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"--kg {name}={path}: not a text in UTF-8") from error
+    reference = f"kg:{name}@sha256:{hashlib.sha256(content).hexdigest()}"
+    return GraphFile(name, reference, GraphText(text, format_named(form).name))
+
+
+def is_reference(text: str) -> bool:
+    """Whether ``text`` stands for a graph of `graph_file`."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+class NamedGraphs:
+    """A graph engine that knows ``graphs`` by name and leaves everything else to ``engine``."""
+
+    def __init__(self, engine: KgEngine, graphs: Mapping[str, GraphFile]) -> None:
+        self._inner = engine
+        self._graphs = graphs
+
+    @property
+    def engine(self) -> str:
+        """The name of what runs queries."""
+        return str(getattr(self._inner, "engine", "pyoxigraph"))
+
+    def check_rdf(self, graph: GraphText) -> RdfVerdict:
+        """See `KgEngine`."""
+        return self._inner.check_rdf(graph)
+
+    def parse_tolerantly(self, graph: GraphText) -> TolerantRdf:
+        """See `KgEngine`."""
+        return self._inner.parse_tolerantly(graph)
+
+    def check_query(self, query: str) -> QueryVerdict:
+        """See `KgEngine`."""
+        return self._inner.check_query(query)
+
+    def run_query(self, graph: GraphText, query: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Runs ``query`` on ``graph``, which may be a reference.
+
+        Raises:
+            RecordError: no graph of that name is at hand, or its file is another one than the case was made with.
+        """
+        found = _REFERENCE.fullmatch(graph.text) if len(graph.text) < 1000 else None
+        if found is None:
+            return self._inner.run_query(graph, query, prefixes)
+        named = self._graphs.get(found[1])
+        if named is None:
+            raise RecordError(f"the graph {found[1]!r} is not at hand; name its file with --kg {found[1]}=FILE")
+        if named.reference != graph.text:
+            raise RecordError(f"--kg {found[1]}: the file is another one than the case was made with (sha256 differs)")
+        return self._inner.run_query(named.graph, query, prefixes)
+
+
+def with_graphs(task: Task, graphs: Mapping[str, GraphFile]) -> Task:
+    """``task`` with an engine that knows ``graphs``."""
+    if not graphs:
+        return task
+    return replace(
+        task,
+        prompt=lambda case, kg: task.prompt(case, NamedGraphs(kg, graphs)),
+        evaluate=lambda case, answer, kg: task.evaluate(case, answer, NamedGraphs(kg, graphs)),
+    )

@@ -6,19 +6,22 @@ except the two protocols, which describe a shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from pytest_llmkg.errors import ConnectorError
 from pytest_llmkg.plain import Json
 from pytest_llmkg.records import (
     Answer,
     Case,
     Evaluation,
+    FailedCall,
     Feedback,
     Message,
     ModelSpec,
     Prompt,
+    Question,
     TaskInfo,
     Turn,
 )
@@ -36,6 +39,7 @@ __all__ = [
     "Task",
     "Term",
     "TolerantRdf",
+    "UnansweredError",
 ]
 
 
@@ -174,12 +178,22 @@ class AskRequest:
         iteration: which time the case is asked, from 1.
         timeout: seconds that the answer may take, without loading a library or a model and without waiting in a
             queue; the connector raises `ConnectorError` when they are over.
+        question: what the dialogue asks of a knowledge graph, None for tasks that ask otherwise; the same in all turns.
     """
 
     messages: tuple[Message, ...]
     case_key: str = ""
     iteration: int = 1
     timeout: float = 120.0
+    question: Question | None = None
+
+
+class UnansweredError(ConnectorError):
+    """A model gave no answer to any of several calls, which it holds as ``failed_calls``."""
+
+    def __init__(self, text: str, failed_calls: Sequence[FailedCall]) -> None:
+        super().__init__(text)
+        self.failed_calls = tuple(failed_calls)
 
 
 class Connector(Protocol):

@@ -11,28 +11,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_llmkg.contracts import AskRequest, Connector, KgEngine, Task
-from pytest_llmkg.errors import ConnectorError, LlmkgError
+from pytest_llmkg.contracts import AskRequest, Connector, KgEngine, Task, UnansweredError
+from pytest_llmkg.errors import LlmkgError
 from pytest_llmkg.plain import clean_text
-from pytest_llmkg.records import Answer, Case, FailedCall, Message, Prompt, Transcript, Turn
+from pytest_llmkg.records import Answer, Case, FailedCall, Message, Prompt, Question, Transcript, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-__all__ = ["MAX_ANSWER_CHARACTERS", "Dialogue", "UnansweredError", "hold_dialogue"]
+__all__ = ["MAX_ANSWER_CHARACTERS", "Dialogue", "hold_dialogue"]
 
 R = TypeVar("R")
 
 # Longer answers are cut before anything reads them: no task needs more, and every later step may hold several copies.
 MAX_ANSWER_CHARACTERS = 1_000_000
-
-
-class UnansweredError(ConnectorError):
-    """A model gave no answer to any of several calls, which it holds as ``failed_calls``."""
-
-    def __init__(self, text: str, failed_calls: Sequence[FailedCall]) -> None:
-        super().__init__(text)
-        self.failed_calls = tuple(failed_calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +122,11 @@ class _Scoring:
 async def _hold_turns(dialogue: Dialogue, scoring: _Scoring, record: _Record) -> None:
     case, task, kg = dialogue.case, dialogue.task, scoring.kg
     prompt = await scoring.run(functools.partial(task.prompt, case, kg))
+    question = prompt.question
     history: tuple[Message, ...] = ()
     for number in range(dialogue.turn_limit):
         history += prompt.messages
-        answer = await _ask(dialogue, history)
+        answer = await _ask(dialogue, history, question)
         record.unevaluated = answer
         evaluation = await scoring.run(functools.partial(task.evaluate, case, answer, kg))
         turn = Turn(prompt, answer, evaluation)
@@ -147,8 +140,9 @@ async def _hold_turns(dialogue: Dialogue, scoring: _Scoring, record: _Record) ->
         prompt = Prompt.user(hint.text)
 
 
-async def _ask(dialogue: Dialogue, history: tuple[Message, ...]) -> Answer:
-    request = AskRequest(history, f"{dialogue.case.label}/{dialogue.case.id}", dialogue.iteration, dialogue.timeout)
+async def _ask(dialogue: Dialogue, history: tuple[Message, ...], question: Question | None) -> Answer:
+    key = f"{dialogue.case.label}/{dialogue.case.id}"
+    request = AskRequest(history, key, dialogue.iteration, dialogue.timeout, question)
     clock = time.monotonic()
     answer = await dialogue.connector.ask(request)
     text, stop_reason = clean_text(answer.text), answer.stop_reason

@@ -19,6 +19,7 @@ __all__ = [
     "Number",
     "Outcome",
     "Prompt",
+    "Question",
     "ScoreSet",
     "Transcript",
     "Turn",
@@ -39,15 +40,35 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a prompt asks of a knowledge graph, for systems that take a question and write their own prompt.
+
+    Attributes:
+        text: the question itself, in one natural language.
+        kg: the graph's name in the run, e.g. ``ck25``.
+        language: ISO 639-1 code, None when unknown.
+        dataset: IRI by which systems know the graph (TEXT2SPARQL's ``dataset``), None when it has none.
+        prefixes: prefix to namespace, as the prompt names them; queries may use them without declaring them.
+    """
+
+    text: str
+    kg: str
+    language: str | None = None
+    dataset: str | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages that one turn adds to the dialogue, in order."""
+    """The messages that one turn adds to the dialogue, in order, and the question that they put into words."""
 
     messages: tuple[Message, ...]
+    question: Question | None = None
 
     @classmethod
-    def user(cls, text: str) -> Prompt:
+    def user(cls, text: str, question: Question | None = None) -> Prompt:
         """The prompt that consists of one user message."""
-        return cls((Message("user", text),))
+        return cls((Message("user", text),), question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +118,10 @@ class Answer:
         dropped: names of settings that the endpoint refused, so that the call went without them.
         failed_calls: the calls before this one that brought no answer, in order.
         from_cache: True when the answer was paid for by an earlier run; ``usage`` is what it cost then.
+        stages: wall seconds by stage, told by systems that do more than call a model: ``retrieve``, ``model``,
+            ``validate``, ``execute``, whose sum is about ``seconds``; beside it ``prepare``, spent once for many
+            questions, and ``wait`` for leave to call. Empty for a bare model.
+        notes: what such a system tells of its work, e.g. the examples that it looked up; never scored.
     """
 
     text: str
@@ -108,6 +133,8 @@ class Answer:
     dropped: tuple[str, ...] = ()
     failed_calls: tuple[FailedCall, ...] = ()
     from_cache: bool = False
+    stages: Mapping[str, float] = field(default_factory=dict)
+    notes: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

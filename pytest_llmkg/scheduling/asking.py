@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.dialogue import UnansweredError
+from pytest_llmkg.contracts import UnansweredError
 from pytest_llmkg.errors import ConnectorError, LlmkgError, RecordError
 from pytest_llmkg.plain import from_plain, to_plain
 from pytest_llmkg.records import Answer, FailedCall, Usage

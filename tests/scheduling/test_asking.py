@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_llmkg.answer_cache import AnswerCache
-from pytest_llmkg.contracts import AskRequest
-from pytest_llmkg.dialogue import UnansweredError
+from pytest_llmkg.contracts import AskRequest, UnansweredError
 from pytest_llmkg.errors import ConnectorError, LlmkgError, RecordError, UserError
 from pytest_llmkg.records import Answer, FailedCall, Message, ModelSpec, Usage
 from pytest_llmkg.scheduling.asking import Patience, PatientConnector

@@ -12,7 +12,7 @@ from pytest_llmkg.commands import Command
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.interchange.export import exported_record
 from pytest_llmkg.reporting.files import write_atomically
-from pytest_llmkg.reporting.tabular import render_csv
+from pytest_llmkg.reporting.tabular import csv_lines, write_parquet
 from pytest_llmkg.reporting.views import build_report
 from pytest_llmkg.rescore_files import layout
 from pytest_llmkg.result_files import is_result_file, write_records
@@ -29,8 +29,8 @@ __all__ = ["COMMANDS"]
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("run_file", metavar="RUN", type=Path, help="run file or run folder")
-    add("--format", choices=["csv", "llm-kg-bench"], required=True, help="scores as a table, or a result file")
-    add("--out", type=Path, help="file to write: .csv (default: standard output); .json, .gz or encrypted .zip")
+    add("--format", choices=["csv", "parquet", "llm-kg-bench"], required=True, help="scores as a table, or results")
+    add("--out", type=Path, help="file to write: .csv (default: standard output); .parquet; .json, .gz, encrypted .zip")
     add("--model", help="only the dialogues of this model")
     add("--password", help="for an encrypted .zip; better: set LLMKG_PASSWORD")
     add("--plain-sealed", action="store_true", help="write sealed cases into a file that is not encrypted")
@@ -45,6 +45,8 @@ def _run(options: argparse.Namespace) -> int:
         run = Run(run.header, run.cases, kept, run.truncated)
     if options.format == "csv":
         return _write_csv(run, options.out)
+    if options.format == "parquet":
+        return _write_parquet(run, options.out)
     if options.out is None or not is_result_file(options.out):
         raise UserError("--format llm-kg-bench needs --out FILE that ends with .json, .gz or .zip")
     records, left_out = _records(run, options)
@@ -56,12 +58,20 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _write_csv(run: Run, out: Path | None) -> int:
-    text = render_csv(build_report([run]))
+    lines = csv_lines(build_report([run]))
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.writelines(lines)
     else:
-        write_atomically(out, text)
+        write_atomically(out, lines)
         print(f"wrote {out}")
+    return 0
+
+
+def _write_parquet(run: Run, out: Path | None) -> int:
+    if out is None:
+        raise UserError("--format parquet needs --out FILE.parquet")
+    rows = write_parquet(build_report([run]), out)
+    print(f"wrote {rows} rows to {out}")
     return 0
 
 
@@ -89,7 +99,7 @@ def _records(run: Run, options: argparse.Namespace) -> tuple[list[dict[str, Json
 COMMANDS = (
     Command(
         "export",
-        "Writes a run as a table of scores, or as a result file of LLM-KG-Bench 3 that its scripts can read.",
+        "Writes a run as a table of scores (CSV, Parquet), or as results that scripts of LLM-KG-Bench 3 can read.",
         "llmkg export reports/runs/20261130T120000Z-gpt-4o --format llm-kg-bench --out gpt-4o_result.json",
         _arguments,
         _run,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.commands import Command
 from pytest_llmkg.errors import UserError
-from pytest_llmkg.reporting.files import write_atomically
+from pytest_llmkg.reporting.files import write_atomically, write_page
 from pytest_llmkg.reporting.html import render_page
 from pytest_llmkg.reporting.markdown import render_markdown
 from pytest_llmkg.reporting.tabular import render_csv, render_json
 from pytest_llmkg.reporting.views import Report, build_report
-from pytest_llmkg.store import read_run
+from pytest_llmkg.store import index_run
 
 if TYPE_CHECKING:
     import argparse
@@ -41,12 +41,15 @@ def _run(options: argparse.Namespace) -> int:
     form = options.format or ending
     if form not in _FORMATS:
         raise UserError(f"{options.out}: unknown ending; use {', '.join(f'.{name}' for name in _FORMATS)}, or --format")
-    text = _FORMATS[form](build_report([read_run(path) for path in options.runs]), datetime.now(UTC))
+    runs, now = [index_run(path) for path in options.runs], datetime.now(UTC)
     if options.out is None:
-        sys.stdout.write(text)
+        sys.stdout.write(_FORMATS[form](build_report(runs), now))
+        return 0
+    if form == "html":
+        write_page(runs, options.out, now)
     else:
-        write_atomically(options.out, text)
-        print(f"wrote {options.out}")
+        write_atomically(options.out, _FORMATS[form](build_report(runs), now))
+    print(f"wrote {options.out}")
     return 0
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.dialogue import dialogue_scores, has_dialogues, headline
-from pytest_llmkg.records import Answer, Message, Number, Prompt
+from pytest_llmkg.records import Answer, FailedCall, Number
 from pytest_llmkg.reporting.formats import number, visible
+from pytest_llmkg.reporting.sources import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import Case, TaskInfo, Transcript, Turn
     from pytest_llmkg.reporting.views import Report
 
-__all__ = ["CutText", "DialogueGroup", "DialogueView", "TurnView", "dialogue_groups"]
+__all__ = ["HIDDEN", "CutText", "DialogueGroup", "DialogueView", "TurnView", "dialogue_groups", "dialogue_view"]
 
 TEXT_LIMIT = 20_000
 """Characters of a prompt message or an answer that a page shows; the run file holds the whole."""
@@ -26,8 +27,11 @@ TEXT_LIMIT = 20_000
 FIELD_LIMIT = 600
 """Characters of a case's field or of an observation."""
 
-HIDDEN = "(not shown: the case is sealed)"
-"""Stands for the texts of a sealed case where a run's setting ``hide_cases`` keeps them out of reports."""
+_PAIRS = (("rdfString", "reference"), ("sparql", "query"), ("answerSet", "result"))
+"""Observations that hold the part of an answer that was scored, each with the case's field that it is held against."""
+
+_REFERENCES = ("reference", "result", "specialFriends")
+"""Fields of a case that say what an answer should hold, where no observation says what was scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +44,28 @@ class CutText:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """One turn; ``messages`` are (role, text), ``scores`` (signature, ((name, value), ...)), ``info`` (name, text)."""
+    """One turn.
+
+    Attributes:
+        messages: (role, text) of the prompt.
+        answer, reasoning: what the model said and thought.
+        details: numbers of the call; its texts are not shown from here.
+        extracted: the part of the answer that was scored, None where the task names none.
+        outcome, feedback: of the turn.
+        scores: (signature, ((name, value), ...)).
+        info: (name, text) of the other observations.
+        notes: what corrected rules treat otherwise.
+    """
 
     messages: tuple[tuple[str, CutText], ...]
     answer: CutText
+    reasoning: CutText | None
     details: Answer
+    extracted: CutText | None
     outcome: str
     scores: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     info: tuple[tuple[str, CutText], ...]
+    notes: tuple[str, ...]
     feedback: str | None
 
 
@@ -56,24 +74,31 @@ class DialogueView:
     """One dialogue.
 
     Attributes:
-        case, iteration, outcome, seconds, error: as in the transcript.
+        label, case, model, iteration, outcome, started, seconds, error: as in the transcript.
         headline: value of the task's headline score, None for an error.
         fields: the case's own fields, cut short.
+        reference: what an answer should be, None where the case does not say.
         turns: the evaluated turns.
         scores: aggregates over the turns by name; empty for one-turn tasks.
         unevaluated: an answer that came but could not be evaluated.
+        failed_calls: of the turn that got no answer.
     """
 
+    label: str
     case: str
+    model: str
     iteration: int
     outcome: str
+    started: str
     seconds: float
     error: str | None
     headline: Number | None
     fields: tuple[tuple[str, CutText], ...]
+    reference: CutText | None
     turns: tuple[TurnView, ...]
     scores: tuple[tuple[str, str], ...]
     unevaluated: CutText | None
+    failed_calls: tuple[FailedCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +114,6 @@ class DialogueGroup:
 def dialogue_groups(report: Report, limit: int) -> tuple[DialogueGroup, ...]:
     """The dialogues of ``report`` by model and label, about ``limit`` in all and at least one of each group."""
     infos = {info.name: info for info in report.tasks}
-    hide = any(header.settings.get("hide_cases") for header in report.headers)
     groups = [(k, list(g)) for k, g in groupby(report.transcripts, key=lambda t: (t.model, t.label))]
     share = _fair_share([len(group) for _, group in groups], limit)
     return tuple(
@@ -97,7 +121,7 @@ def dialogue_groups(report: Report, limit: int) -> tuple[DialogueGroup, ...]:
             model,
             label,
             len(group),
-            tuple(_dialogue(t, infos.get(t.task), report.cases, hide=hide) for t in group[:share]),
+            tuple(dialogue_view(report.full(t), infos.get(t.task), report.shown_case(t)) for t in group[:share]),
         )
         for (model, label), group in groups
     )
@@ -116,43 +140,48 @@ def cut(text: str, limit: int) -> CutText:
     return CutText(visible(text[:limit]), len(text) if len(text) > limit else None)
 
 
-def _dialogue(transcript: Transcript, info: TaskInfo | None, cases: Mapping[str, Case], *, hide: bool) -> DialogueView:
-    case = cases.get(f"{transcript.label}/{transcript.case}")
-    if hide and (case is None or case.sealed):
-        transcript, case = _without_texts(transcript), None
+def dialogue_view(transcript: Transcript, info: TaskInfo | None, case: Case | None) -> DialogueView:
+    """The view of ``transcript``, whose texts must be those that may be shown; ``case`` is None when it may not."""
     late = transcript.unevaluated
+    observation, names = _compared(transcript, case)
+    reference = _first(case.data, names) if case else None
     return DialogueView(
+        label=visible(transcript.label),
         case=visible(transcript.case),
+        model=visible(transcript.model),
         iteration=transcript.iteration,
         outcome=transcript.outcome,
+        started=visible(transcript.started),
         seconds=transcript.seconds,
         error=None if transcript.error is None else visible(transcript.error),
         headline=headline(transcript, info) if info else None,
         fields=_fields(case.data) if case else (),
-        turns=tuple(_turn(turn) for turn in transcript.turns),
+        reference=None if reference is None else cut(reference, TEXT_LIMIT),
+        turns=tuple(_turn(turn, observation) for turn in transcript.turns),
         scores=_aggregates(transcript, info),
         unevaluated=cut(late.text, TEXT_LIMIT) if late else None,
+        failed_calls=transcript.failed_calls,
     )
 
 
-def _without_texts(transcript: Transcript) -> Transcript:
-    """``transcript`` with its scores and numbers, but without anything that the case or the model said."""
-    return replace(
-        transcript,
-        turns=tuple(_turn_without_texts(turn) for turn in transcript.turns),
-        # A message may quote what was asked or answered.
-        error=None if transcript.error is None else HIDDEN,
-        unevaluated=None if transcript.unevaluated is None else replace(transcript.unevaluated, text=HIDDEN),
-    )
+def _compared(transcript: Transcript, case: Case | None) -> tuple[str | None, tuple[str, ...]]:
+    """The observation that holds what was scored, and the fields of the case that it is held against."""
+    for observation, name in _PAIRS:
+        seen = any(observation in turn.evaluation.info for turn in transcript.turns)
+        if seen and (case is None or name in case.data):
+            return observation, (name,)
+    return None, _REFERENCES
 
 
-def _turn_without_texts(turn: Turn) -> Turn:
-    return replace(
-        turn,
-        prompt=Prompt(tuple(Message(message.role, HIDDEN) for message in turn.prompt.messages)),
-        answer=replace(turn.answer, text=HIDDEN),
-        evaluation=replace(turn.evaluation, info={}),
-    )
+def _first(data: Mapping[str, Json], names: Sequence[str]) -> str | None:
+    """The first of the fields ``names`` that is a text or a list of texts, one on each line."""
+    for name in names:
+        value = data.get(name)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, list) and value:
+            return "\n".join(sorted(_plain_text(entry) for entry in value))
+    return None
 
 
 def _aggregates(transcript: Transcript, info: TaskInfo | None) -> tuple[tuple[str, str], ...]:
@@ -165,17 +194,22 @@ def _aggregates(transcript: Transcript, info: TaskInfo | None) -> tuple[tuple[st
     )
 
 
-def _turn(turn: Turn) -> TurnView:
+def _turn(turn: Turn, observation: str | None) -> TurnView:
+    evaluation = turn.evaluation
+    extracted = None if observation is None else _first(evaluation.info, (observation,))
     return TurnView(
         messages=tuple((message.role, cut(message.text, TEXT_LIMIT)) for message in turn.prompt.messages),
         answer=cut(turn.answer.text, TEXT_LIMIT),
+        reasoning=None if turn.answer.reasoning is None else cut(turn.answer.reasoning, TEXT_LIMIT),
         details=turn.answer,
-        outcome=turn.evaluation.outcome,
+        extracted=None if extracted is None else cut(extracted, TEXT_LIMIT),
+        outcome=evaluation.outcome,
         scores=tuple(
             (visible(scores.signature), tuple((visible(k), number(v)) for k, v in scores.values.items()))
-            for scores in turn.evaluation.score_sets
+            for scores in evaluation.score_sets
         ),
-        info=_fields(turn.evaluation.info),
+        info=_fields(evaluation.info),
+        notes=tuple(visible(note) for scores in evaluation.score_sets for note in scores.notes),
         feedback=None if turn.feedback is None else visible(turn.feedback),
     )
 

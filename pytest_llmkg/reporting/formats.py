@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_llmkg.records import Number
 
-__all__ = ["cost", "count", "duration", "number", "score", "visible"]
+__all__ = ["NONE", "cost", "count", "duration", "interval", "number", "p_value", "places", "plural", "score", "visible"]
 
 NONE = "\N{EN DASH}"
 """Shown where there is no value."""
@@ -58,3 +58,26 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d} min"
     return f"{whole // 3600:,}:{whole % 3600 // 60:02d} h"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 run``, ``1,200 runs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals, ``<0.001`` below."""
+    if value is None:
+        return NONE
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """``0.71 to 0.84``; a dash without limits."""
+    return NONE if low is None or high is None else f"{low:.3f} to {high:.3f}"
+
+
+def places(limits: tuple[int, int]) -> str:
+    """Limits of a rank: ``1-3``, or ``2`` when both are the same."""
+    low, high = limits
+    return str(low) if low == high else f"{low}\N{EN DASH}{high}"

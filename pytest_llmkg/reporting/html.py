@@ -1,14 +1,24 @@
-"""The leaderboard page: one file without scripts or outside resources, escaped by the template engine."""
+"""The leaderboard page: one file that loads nothing from elsewhere, escaped by the template engine."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.reporting import formats
+from pytest_llmkg.reporting.cards import model_cards, task_cards
+from pytest_llmkg.reporting.dialogue_files import DialogueData, inline_data
 from pytest_llmkg.reporting.dialogues import dialogue_groups
+from pytest_llmkg.reporting.endings import KINDS
+from pytest_llmkg.reporting.links import dialogue_fragment
+from pytest_llmkg.reporting.overview import asked, run_facts, total_facts
+from pytest_llmkg.reporting.packing import dialogue_index, script_safe
+from pytest_llmkg.reporting.pictures import pictures_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from jinja2 import Environment
@@ -18,36 +28,97 @@ if TYPE_CHECKING:
 
 __all__ = ["render_page"]
 
-DIALOGUE_LIMIT = 1_000
-"""Dialogues that a page shows in full; more make browsers slow. The run file holds all of them."""
+STATIC_LIMIT = 400
+"""Dialogues that a page with all its dialogues inside shows also where scripts are off."""
 
 MOST_COLUMNS = 16
 """Task labels that fit side by side at 1200 pixels; more become the rows of the table, and models its columns."""
 
 
-def render_page(report: Report, now: datetime) -> str:
-    """The page of ``report`` as HTML text; ``now`` is the time that it states as its own."""
-    groups = dialogue_groups(report, DIALOGUE_LIMIT)
-    by_model = {model: list(found) for model, found in groupby(groups, key=lambda group: group.model)}
-    families = [(name, len(list(found))) for name, found in groupby(view.family for view in report.labels)]
-    models = {view.row.model: number for number, view in enumerate(report.models)}
-    labels = {view.label: number for number, view in enumerate(report.labels)}
-    template = _environment().get_template("leaderboard.html.j2")
-    return template.render(
+def render_page(report: Report, now: datetime, data: DialogueData | None = None) -> str:
+    """The page of ``report`` as HTML text.
+
+    Args:
+        report: what is shown.
+        now: the time that the page states as its own.
+        data: where the dialogues are, from `pytest_llmkg.reporting.dialogue_files.DialogueFiles`; None for a page
+            that stands alone and holds as many as fit.
+    """
+    data = inline_data(report) if data is None else data
+    groups = dialogue_groups(report, STATIC_LIMIT) if data.is_inline else ()
+    environment = _environment()
+    script = environment.get_template("leaderboard.js").render()
+    figures = report.figures
+    return environment.get_template("leaderboard.html.j2").render(
         report=report,
+        figures=figures,
+        pictures=pictures_of(report),
+        asked=asked(report),
+        totals=total_facts(report),
+        runs=[run_facts(header) for header in report.headers],
+        model_cards=model_cards(report),
+        task_cards=task_cards(report),
+        kinds=KINDS,
+        capabilities=_capabilities(report),
         now=now.strftime("%Y-%m-%d %H:%M UTC"),
-        families=families,
+        families=[(name, len(list(found))) for name, found in groupby(view.family for view in report.labels)],
         labels_as_rows=len(report.labels) > max(MOST_COLUMNS, len(report.models)),
-        groups=by_model,
-        model_number=models,
-        label_number=labels,
+        groups={model: list(found) for model, found in groupby(groups, key=lambda group: group.model)},
         shown=sum(len(group.dialogues) for group in groups),
+        model_number={view.row.model: number for number, view in enumerate(report.models)},
+        label_number={view.label: number for number, view in enumerate(report.labels)},
         iterated=any(header.iterations > 1 for header in report.headers),
+        data=data,
+        held=sum(len(group.texts) for group in data.groups.values()),
+        policy=_policy(script, data),
+        index=_index(report, data),
+        inline_texts=_inline_texts(report, data),
     )
+
+
+def _policy(script: str, data: DialogueData) -> str:
+    """The content security policy: nothing but this very script, and files beside the page when there are any."""
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    beside = "" if data.is_inline else " 'self'"
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'{beside}; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _index(report: Report, data: DialogueData) -> str:
+    index = dialogue_index(report)
+    names = [view.row.model for view in report.models]
+    labels = [view.label for view in report.labels]
+    for group in index["groups"]:
+        held = data.groups.get((names[group["m"]], labels[group["l"]]))
+        if held is not None and held.files:
+            group["f"] = held.files
+    return script_safe(index | {"folder": data.folder, "token": data.token})
+
+
+def _inline_texts(report: Report, data: DialogueData) -> str:
+    """The dialogues inside the page: a list for each group of the index, as JSON that may stand in a script."""
+    if not data.is_inline:
+        return "[]"
+    keys = (key for key, _ in groupby((t.model, t.label) for t in report.transcripts))
+    lists = (data.groups[key].texts if key in data.groups else () for key in keys)
+    return "[" + ",".join("[" + ",".join(texts) + "]" for texts in lists) + "]"
+
+
+def _capabilities(report: Report) -> dict[str, Any]:
+    """By definition: the names of its capabilities, and the scores by (model, capability)."""
+    found: dict[str, Any] = {}
+    for score in report.figures.published.capabilities:
+        names, scores = found.setdefault(score.definition, ({}, {}))
+        names[score.capability] = None
+        scores[score.model, score.capability] = score
+    return {name: (tuple(names), scores) for name, (names, scores) in found.items()}
 
 
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("pytest_llmkg.reporting"),
@@ -63,10 +134,28 @@ def _environment() -> Environment:
         count_of=formats.count,
         cost=formats.cost,
         duration=formats.duration,
+        interval=interval_text,
+        p_value=formats.p_value,
+        places=formats.places,
+        plural=formats.plural,
+        percent=percent,
         shade=shade,
         parts=name_parts,
+        svg=Markup,  # of a plot, which an XML writer made
+        script=Markup,  # JSON that `packing.script_safe` made
     )
+    environment.globals.update(fragment=dialogue_fragment)
     return environment
+
+
+def interval_text(one: object) -> str:
+    """Limits of an `Interval`, or a dash."""
+    return formats.interval(getattr(one, "low", None), getattr(one, "high", None))
+
+
+def percent(value: Number) -> str:
+    """A length in a bar of 100 for a score; those outside 0 to 1 get the nearest end."""
+    return f"{100 * min(max(value, 0), 1):.2f}"
 
 
 def shade(value: Number | None) -> int:
@@ -74,7 +163,7 @@ def shade(value: Number | None) -> int:
     return 0 if value is None else round(10 * min(max(value, 0), 1))
 
 
-def name_parts(name: str) -> tuple[str, ...]:
+def name_parts(name: str) -> Iterable[str]:
     """``name`` in pieces between which a line may break: before capitals and after punctuation."""
     parts = [""]
     for before, char in zip(" " + name, name, strict=False):

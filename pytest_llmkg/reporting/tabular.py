@@ -1,55 +1,70 @@
-"""The numbers for other programs: every score as a CSV row, the aggregates as JSON."""
+"""The scores for other programs: a flat table with one row for each dialogue and score, as CSV or Parquet."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.dialogue import dialogue_scores
-from pytest_llmkg.plain import Json, to_plain
+from pytest_llmkg.errors import UserError
+from pytest_llmkg.plain import clean_text
+from pytest_llmkg.reporting.report_json import render_json
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterator
+    from pathlib import Path
 
-    from pytest_llmkg.records import Transcript
+    from pytest_llmkg.records import Number, Transcript
     from pytest_llmkg.reporting.views import Report
 
-__all__ = ["COLUMNS", "render_csv", "render_json"]
+__all__ = ["COLUMNS", "csv_lines", "render_csv", "render_json", "score_rows", "write_parquet"]
 
 COLUMNS = ("model", "task", "label", "case", "iteration", "outcome", "score", "value", "signature")
 
-REPORT_SCHEMA = 1
+Row = tuple[str, str, str, str, int, str, str, "Number | None", str]
+
+_AT_ONCE = 50_000
 
 
-def render_csv(report: Report) -> str:
+def score_rows(report: Report) -> Iterator[Row]:
     """One row for each dialogue and score, by published names; a dialogue without scores has one with none.
 
     An aggregate (``mean_combined``) has the signature of the scores that it is made of.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
     infos = {info.name: info for info in report.tasks}
-    for transcript in report.transcripts:
-        info = infos.get(transcript.task)
-        scores = dialogue_scores(transcript, info) if info else {}
-        signatures = _signatures(transcript)
-        key = (
-            transcript.model,
-            transcript.task,
-            transcript.label,
-            transcript.case,
-            transcript.iteration,
-            transcript.outcome,
-        )
+    for one in report.transcripts:
+        info = infos.get(one.task)
+        scores = dialogue_scores(one, info) if info else {}
+        signatures = _signatures(one)
+        key = (one.model, one.task, one.label, one.case, one.iteration, one.outcome)
         for name, value in scores.items():
             turn_name = name if name in signatures else name.partition("_")[2]
-            writer.writerow((*key, name, repr(value), signatures.get(turn_name, "")))
+            yield (*key, name, value, signatures.get(turn_name, ""))
         if not scores:
-            writer.writerow((*key, "", "", ""))
-    return buffer.getvalue()
+            yield (*key, "", None, "")
+
+
+def csv_lines(report: Report) -> Iterator[str]:
+    """`score_rows` as CSV with a head, in pieces of some thousand lines."""
+    rows = score_rows(report)
+    piece = io.StringIO()
+    writer = csv.writer(piece, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    while True:
+        chosen = list(islice(rows, _AT_ONCE))
+        writer.writerows((*row[:7], "" if row[7] is None else repr(row[7]), row[8]) for row in chosen)
+        yield piece.getvalue()
+        if not chosen:
+            return
+        piece.seek(0)
+        piece.truncate()
+
+
+def render_csv(report: Report) -> str:
+    """`score_rows` as CSV text."""
+    return "".join(csv_lines(report))
 
 
 def _signatures(transcript: Transcript) -> dict[str, str]:
@@ -61,32 +76,36 @@ def _signatures(transcript: Transcript) -> dict[str, str]:
     }
 
 
-def render_json(report: Report, now: datetime) -> str:
-    """Ranking, label means and tasks as JSON; ``schema`` is the number of this layout."""
-    data: dict[str, Json] = {
-        "schema": REPORT_SCHEMA,
-        "made": now.isoformat(timespec="seconds"),
-        "runs": [_run(index, report) for index in range(len(report.headers))],
-        "notes": list(report.notes),
-        "ranking": [_with(to_plain(view.row), note=view.note) for view in report.models],
-        "labels": [to_plain(row) for view in report.labels for row in view.rows if row is not None],
-        "tasks": [to_plain(info) for info in report.tasks],
-    }
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+def write_parquet(report: Report, path: Path) -> int:
+    """`score_rows` as a Parquet file, values as 64-bit floats; returns the number of rows.
+
+    Raises:
+        UserError: the library for Parquet is not installed, or the file cannot be written.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError("Parquet needs a library: pip install 'pytest-llmkg[parquet]'; or use --format csv") from error
+    kinds = {"iteration": pa.int64(), "value": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    temporary = path.with_name(f".{path.name}.tmp")
+    rows, count = score_rows(report), 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with parquet.ParquetWriter(temporary, schema) as writer:
+            while chosen := list(islice(rows, _AT_ONCE)):
+                columns = [_column(name, [row[place] for row in chosen]) for place, name in enumerate(COLUMNS)]
+                writer.write_table(pa.table(dict(zip(COLUMNS, columns, strict=True)), schema))
+                count += len(chosen)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(f"{path}: cannot write the table: {error.strerror}") from error
+    return count
 
 
-def _run(index: int, report: Report) -> Json:
-    header = report.headers[index]
-    return {
-        "run": header.run,
-        "started": header.started,
-        "seed": header.seed,
-        "iterations": header.iterations,
-        "versions": to_plain(header.versions),
-        "settings": to_plain(header.settings),
-        "models": [spec.id for spec in header.models],
-    }
-
-
-def _with(plain: Json, note: str | None) -> Json:
-    return {**plain, "note": note} if isinstance(plain, dict) else plain
+def _column(name: str, values: list[object]) -> list[object]:
+    if name == "value":
+        return [None if value is None else float(str(value)) for value in values]
+    return [clean_text(value) if isinstance(value, str) else value for value in values]

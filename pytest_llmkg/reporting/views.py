@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.aggregates import LabelRow, ModelRow, label_rows, model_rows
 from pytest_llmkg.records import Case, ModelSpec, RunHeader, TaskInfo, Transcript
+from pytest_llmkg.reporting.coverage import not_run, run_notes
+from pytest_llmkg.reporting.figures import Figures, figures_of
+from pytest_llmkg.reporting.sources import AnyRun, Key, RunLike, Source, slim, source_of, without_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    Each = Callable[[Transcript, TaskInfo | None, Case | None], None]
 
 __all__ = ["LabelView", "ModelView", "Report", "RunLike", "build_report"]
 
 
-class RunLike(Protocol):
-    """What a report needs of a run; `pytest_llmkg.store.Run` is one."""
-
-    @property
-    def header(self) -> RunHeader:
-        """What was run."""
-        ...
-
-    @property
-    def cases(self) -> Mapping[str, Case]:
-        """By ``label/id``."""
-        ...
-
-    @property
-    def transcripts(self) -> Sequence[Transcript]:
-        """All dialogues."""
-        ...
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the run file ended in the middle of a line."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """A model of the ranking; ``note`` is what a reader must know to judge its row, None if nothing."""
+    """A model of the ranking.
+
+    Attributes:
+        row: its numbers.
+        spec: how it was reached, None when no header names it.
+        note: what a reader must know to judge its row, None if nothing.
+        not_run: planned dialogues that no run holds.
+    """
 
     row: ModelRow
     spec: ModelSpec | None
     note: str | None
+    not_run: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,7 @@ class LabelView:
     rows: tuple[LabelRow | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """One or more runs, counted.
 
@@ -71,7 +60,10 @@ class Report:
         models: the ranking.
         labels: in the order of their tasks.
         cases: by ``label/id``.
-        transcripts: by model (as ranked), label, case and iteration.
+        transcripts: by model (as ranked), label, case and iteration; without their long texts.
+        not_run: by (model, label) the number of planned dialogues that no run holds, where there are any.
+        hide_cases: whether texts of sealed cases must not be shown.
+        readers: what reads a dialogue with its texts.
     """
 
     headers: tuple[RunHeader, ...]
@@ -81,29 +73,83 @@ class Report:
     labels: tuple[LabelView, ...]
     cases: Mapping[str, Case]
     transcripts: tuple[Transcript, ...]
+    not_run: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    hide_cases: bool = False
+    readers: Mapping[Key, Callable[[], Transcript]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """Intervals, ranks and all other statistics, computed when they are first asked for."""
+        seed = self.headers[0].seed if self.headers else 0
+        return figures_of(self.transcripts, self.tasks, [view.row for view in self.models], seed)
+
+    def full(self, transcript: Transcript) -> Transcript:
+        """The dialogue that ``transcript`` is of, with its texts, unless they are to be hidden."""
+        key = Key(transcript.label, transcript.case, transcript.model, transcript.iteration)
+        return shown_part(self.readers[key](), self.cases, hide=self.hide_cases)
+
+    def shown_case(self, transcript: Transcript) -> Case | None:
+        """The case of ``transcript``; None when it is unknown or must not be shown."""
+        return shown_case(transcript, self.cases, hide=self.hide_cases)
 
 
-def build_report(runs: Sequence[RunLike]) -> Report:
-    """The report of ``runs``; a dialogue that several runs hold is taken from the last of them."""
-    headers = tuple(run.header for run in runs)
-    transcripts: dict[tuple[str, str, str, int], Transcript] = {}
-    for run in runs:
-        transcripts.update({(t.model, t.label, t.case, t.iteration): t for t in run.transcripts})
+def build_report(
+    runs: Sequence[AnyRun], each: Callable[[Transcript, TaskInfo | None, Case | None], None] | None = None
+) -> Report:
+    """The report of ``runs``; a dialogue that several runs hold is taken from the last of them.
+
+    Args:
+        runs: in memory, or indexes of run files, which are read one dialogue at a time.
+        each: is called once with every dialogue, its task and its case, with the texts that may be shown, by model,
+            label, case and iteration, so that nobody needs to read them a second time.
+
+    Raises:
+        RunFileError: a run file changed or cannot be read.
+    """
+    sources = [source_of(run) for run in runs]
+    headers = tuple(source.header for source in sources)
+    cases = {key: case for source in sources for key, case in source.cases.items()}
+    hide = any(header.settings.get("hide_cases") for header in headers)
+    readers = {key: read for source in sources for key, read in source.read.items()}
     infos = _tasks(headers)
+    by_name = {info.name: info for info in infos}
+    transcripts = []
+    for key in sorted(readers, key=lambda key: (key.model, key.label, key.case, key.iteration)):
+        transcript = shown_part(readers[key](), cases, hide=hide)
+        if each is not None:
+            each(transcript, by_name.get(transcript.task), shown_case(transcript, cases, hide=hide))
+        transcripts.append(slim(transcript))
     specs = {spec.id: spec for header in headers for spec in header.models}
-    rows = label_rows(transcripts.values(), infos)
-    ranking = model_rows(rows, transcripts.values(), specs)
-    used = {row.task for row in rows}
+    rows = label_rows(transcripts, infos)
+    ranking = model_rows(rows, transcripts, specs)
     labels = _labels(rows, ranking, infos)
+    missing = not_run(headers, readers)
+    used = {row.task for row in rows}
     return Report(
         headers=headers,
-        notes=_notes(runs, sum(len(run.transcripts) for run in runs) - len(transcripts)),
+        notes=(*_notes(sources, sum(len(source.read) for source in sources) - len(readers)), *run_notes(missing)),
         tasks=tuple(info for info in infos if info.name in used),
-        models=tuple(ModelView(row, specs.get(row.model), _note(row, specs, len(labels))) for row in ranking),
+        models=tuple(_model_view(row, specs, len(labels), missing) for row in ranking),
         labels=labels,
-        cases={key: case for run in runs for key, case in run.cases.items()},
-        transcripts=_ordered(transcripts.values(), ranking, labels),
+        cases=cases,
+        transcripts=_ordered(transcripts, ranking, labels),
+        not_run=missing,
+        hide_cases=hide,
+        readers=readers,
     )
+
+
+def shown_case(transcript: Transcript, cases: Mapping[str, Case], *, hide: bool) -> Case | None:
+    """The case of ``transcript``; None when it is unknown, or sealed while ``hide`` is set."""
+    case = cases.get(f"{transcript.label}/{transcript.case}")
+    return None if case is None or (hide and case.sealed) else case
+
+
+def shown_part(transcript: Transcript, cases: Mapping[str, Case], *, hide: bool) -> Transcript:
+    """``transcript``, without its texts where its case is sealed (or unknown) and ``hide`` is set."""
+    if hide and shown_case(transcript, cases, hide=True) is None:
+        return without_texts(transcript)
+    return transcript
 
 
 def _tasks(headers: Sequence[RunHeader]) -> list[TaskInfo]:
@@ -128,29 +174,32 @@ def _labels(rows: Sequence[LabelRow], ranking: Sequence[ModelRow], infos: Sequen
     )
 
 
-def _note(row: ModelRow, specs: Mapping[str, ModelSpec], labels: int) -> str | None:
+def _model_view(
+    row: ModelRow, specs: Mapping[str, ModelSpec], labels: int, missing: Mapping[tuple[str, str], int]
+) -> ModelView:
     notes = []
     spec = specs.get(row.model)
     if spec is not None and spec.connector == "symbolic":
         notes.append("no language model")
     if row.incomplete:
         notes.append(f"not ranked: {row.labels} of {labels} task labels")
-    return "; ".join(notes) or None
+    lacking = sum(count for (model, _), count in missing.items() if model == row.model)
+    return ModelView(row, spec, "; ".join(notes) or None, lacking)
 
 
-def _notes(runs: Sequence[RunLike], replaced: int) -> tuple[str, ...]:
+def _notes(sources: Sequence[Source], replaced: int) -> tuple[str, ...]:
     notes = [
-        f"The file of run {run.header.run} ends in the middle of a line; that dialogue is not shown."
-        for run in runs
-        if run.truncated
+        f"The file of run {source.header.run} ends in the middle of a line; that dialogue is not shown."
+        for source in sources
+        if source.truncated
     ]
     if replaced:
         notes.append(f"{replaced} dialogues are in several of the runs; the last run's are shown.")
-    if len({run.header.seed for run in runs}) > 1:
+    if len({source.header.seed for source in sources}) > 1:
         notes.append("The runs have different seeds, so their generated cases differ.")
     versions: dict[str, set[str]] = {}
-    for run in runs:
-        for info in run.header.tasks:
+    for source in sources:
+        for info in source.header.tasks:
             versions.setdefault(info.name, set()).add(info.version)
     for name, found in versions.items():
         if len(found) > 1:

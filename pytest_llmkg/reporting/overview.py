@@ -1,0 +1,157 @@
+"""What was measured, when, with what, and at what price: the facts of a page, as pairs of name and text."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.reporting import formats
+from pytest_llmkg.reporting.formats import plural
+from pytest_llmkg.suite_signature import signature_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_llmkg.plain import Json
+    from pytest_llmkg.records import ModelSpec, RunHeader
+    from pytest_llmkg.reporting.effort import Effort
+    from pytest_llmkg.reporting.views import Report
+
+__all__ = ["Facts", "asked", "effort_facts", "model_facts", "run_facts", "total_facts"]
+
+Facts = tuple[tuple[str, str], ...]
+
+# Settings that say nothing by themselves: shown as a digest, as a count or not at all.
+_TOLD_OTHERWISE = {"suite", "planned", "merged", "sealed_lines", "shard", "hide_cases"}
+
+
+def run_facts(header: RunHeader) -> Facts:
+    """What one run was: name, start, seed, versions, settings, and the digest of what it measured."""
+    settings = header.settings
+    suite, merged = settings.get("suite"), settings.get("merged")
+    planned = _planned(settings.get("planned"))
+    found: list[tuple[str, object]] = [
+        ("run", header.run),
+        ("started", header.started),
+        ("suite signature", signature_digest(suite) if isinstance(suite, dict) else None),
+        ("seed", header.seed),
+        ("iterations", header.iterations),
+        ("dialogues planned", f"{planned:,}" if planned else None),
+        ("shard", settings.get("shard")),
+        ("joined from", ", ".join(map(str, merged)) if isinstance(merged, list) and merged else None),
+        ("texts of sealed cases", "left out" if settings.get("hide_cases") else None),
+        ("sealed lines", "encrypted in the run file" if settings.get("sealed_lines") else None),
+        *header.versions.items(),
+        *((name, _shown(value)) for name, value in settings.items() if name not in _TOLD_OTHERWISE),
+    ]
+    return tuple((name, str(value)) for name, value in found if value is not None)
+
+
+def _planned(plan: Json) -> int:
+    rows = plan.values() if isinstance(plan, dict) else ()
+    return sum(n for row in rows if isinstance(row, dict) for n in row.values() if isinstance(n, int))
+
+
+def _shown(value: Json) -> str | None:
+    """``value`` as text; None when it says nothing."""
+    if value is None or value in ([], {}):
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def total_facts(report: Report) -> Facts:
+    """Dialogues, answers, tokens, cost, time and what went wrong, over all models."""
+    rows = [view.row for view in report.models]
+    efforts = report.figures.efforts.values()
+    costs = [row.cost for row in rows if row.cost is not None]
+    lacking = sum(report.not_run.values())
+    errors = sum(row.counts.error for row in rows)
+    found = [
+        ("dialogues", formats.count(len(report.transcripts))),
+        ("not run", formats.count(lacking) if lacking else None),
+        ("broke off", formats.count(errors) if errors else None),
+        ("answers", formats.count(sum(effort.answers for effort in efforts))),
+        ("tokens in", _known(row.input_tokens for row in rows)),
+        ("tokens out", _known(row.output_tokens for row in rows)),
+        ("cost", formats.cost(math.fsum(costs), known=all(row.cost_known for row in rows)) if costs else "unknown"),
+        ("time of all dialogues", formats.duration(math.fsum(row.seconds for row in rows))),
+        *_troubles(efforts),
+    ]
+    return tuple((name, text) for name, text in found if text is not None)
+
+
+def _troubles(efforts: Iterable[Effort]) -> list[tuple[str, str | None]]:
+    efforts = list(efforts)
+    failed, retried = sum(e.failed_calls for e in efforts), sum(e.retried for e in efforts)
+    dropped = sorted({name for effort in efforts for name, _ in effort.dropped})
+    cached = sum(effort.from_cache for effort in efforts)
+    statuses: Counter[str] = Counter()
+    for effort in efforts:
+        statuses.update(dict(effort.statuses))
+    reasons = ", ".join(f"{count} {name}" for name, count in statuses.most_common(4))
+    return [
+        ("failed calls", f"{failed:,} ({reasons})" if failed else None),
+        ("answers after a repeated call", formats.count(retried) if retried else None),
+        ("settings that endpoints refused", ", ".join(dropped) or None),
+        ("answers from a cache", formats.count(cached) if cached else None),
+    ]
+
+
+def effort_facts(effort: Effort | None) -> Facts:
+    """What one model's calls took and what went wrong with them."""
+    if effort is None:
+        return ()
+    found = [
+        ("answers", formats.count(effort.answers)),
+        ("cached tokens", None if effort.cached_tokens is None else formats.count(effort.cached_tokens)),
+        ("reasoning tokens", None if effort.reasoning_tokens is None else formats.count(effort.reasoning_tokens)),
+        *_troubles([effort]),
+        ("served as", ", ".join(effort.served[:5]) or None),
+    ]
+    return tuple((name, text) for name, text in found if text is not None)
+
+
+def model_facts(spec: ModelSpec | None) -> Facts:
+    """How a model was reached and with which settings."""
+    if spec is None:
+        return (("settings", "no run says how this model was reached"),)
+    prices = (
+        f"${spec.price_in:g} in, ${spec.price_out:g} out" if spec.price_in is not None is not spec.price_out else None
+    )
+    found: list[tuple[str, object]] = [
+        ("connector", spec.connector),
+        ("model", spec.model if spec.model != spec.id else None),
+        ("family", spec.family),
+        ("parameters", spec.parameters),
+        ("context", None if spec.context is None else f"{spec.context:,} tokens"),
+        ("address", _without_login(spec.api_base)),
+        ("temperature", spec.temperature),
+        ("top_p", spec.top_p),
+        ("max tokens", spec.max_tokens),
+        ("model's seed", spec.seed),
+        ("price of a million tokens", prices),
+        *((name, _shown(value)) for name, value in spec.extra.items()),
+    ]
+    return tuple((name, str(value)) for name, value in found if value is not None)
+
+
+def _without_login(address: str | None) -> str | None:
+    """``address`` without user, password and query, which may be secret."""
+    if address is None:
+        return None
+    start, _, rest = address.rpartition("://")
+    host = rest.partition("?")[0].partition("#")[0]
+    login, slash, path = host.partition("/")
+    return f"{start}{'://' if start else ''}{login.rpartition('@')[2]}{slash}{path}"
+
+
+def _known(numbers: Iterable[int | None]) -> str | None:
+    known = [number for number in numbers if number is not None]
+    return formats.count(sum(known)) if known else None
+
+
+def asked(report: Report) -> str:
+    """One sentence on how much was measured."""
+    parts = plural(len(report.models), "model"), plural(len(report.labels), "task label")
+    return f"{parts[0]} on {parts[1]}, {len(report.transcripts):,} dialogues."

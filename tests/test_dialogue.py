@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_llmkg.contracts import AskRequest, KgEngine, Task
+from pytest_llmkg.contracts import AskRequest, KgEngine, Task, UnansweredError
 from pytest_llmkg.dialogue import MAX_ANSWER_CHARACTERS, Dialogue, hold_dialogue
 from pytest_llmkg.errors import ConnectorError, EngineError
 from pytest_llmkg.plain import from_plain, to_plain
@@ -21,6 +22,7 @@ from pytest_llmkg.records import (
     Answer,
     Case,
     Evaluation,
+    FailedCall,
     Feedback,
     Message,
     Prompt,
@@ -30,7 +32,7 @@ from pytest_llmkg.records import (
     Turn,
     Usage,
 )
-from pytest_llmkg.scheduler import LoopThread
+from pytest_llmkg.scheduling.loop_thread import LoopThread
 
 NO_KG = cast("KgEngine", object())
 CASE = Case("c1", "Guess", "Guess-easy", {"word": "kelp"})
@@ -197,15 +199,60 @@ def test_error_in_the_prompt_calls_no_model() -> None:
     assert cast("Speaker", talk.connector).requests == []
 
 
-def test_silence_is_an_error_that_names_model_and_limit() -> None:
-    class Silent(Speaker):
-        async def ask(self, request: AskRequest) -> Answer:
-            await asyncio.Event().wait()
-            return Answer("never")
+class Silent(Speaker):
+    """Gives its answers in turn and then none any more."""
 
-    transcript = hold(dataclasses.replace(dialogue(), connector=Silent(()), timeout=0.05, grace=0.0))
-    assert transcript.error == "model 'm' gave no answer within 0.05 s"
+    async def ask(self, request: AskRequest) -> Answer:
+        if len(self.requests) == len(self.replies):
+            self.requests.append(request)
+            await asyncio.Event().wait()
+        return await super().ask(request)
+
+
+@pytest.mark.parametrize("replies", [(), ("sand",), ("sand", "rope")])
+def test_the_time_limit_of_a_dialogue_keeps_what_was_answered(replies: tuple[str, ...]) -> None:
+    transcript = hold(dataclasses.replace(dialogue(), connector=Silent(replies), limit=0.1))
+    assert transcript.error == "the dialogue did not end within 0.1 s"
+    assert texts(transcript) == list(replies)
+    assert transcript.unevaluated is None
+
+
+def test_the_time_limit_keeps_an_answer_that_is_being_evaluated() -> None:
+    evaluated = threading.Event()
+
+    def slow(_case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:
+        evaluated.wait(30)
+        return evaluate(CASE, answer, NO_KG)
+
+    async def scenario() -> Transcript:
+        talk = dialogue("kelp", task=dataclasses.replace(GUESS, evaluate=slow))
+        try:
+            return await hold_dialogue(dataclasses.replace(talk, limit=0.1), NO_KG)
+        finally:
+            evaluated.set()
+
+    transcript = asyncio.run(scenario())
+    assert transcript.error == "the dialogue did not end within 0.1 s"
     assert transcript.turns == ()
+    assert transcript.unevaluated is not None
+    assert transcript.unevaluated.text == "kelp"
+
+
+def test_a_time_out_of_somebody_else_is_not_told_as_the_limit() -> None:
+    transcript = hold(dataclasses.replace(dialogue(TimeoutError("socket")), limit=600.0))
+    assert transcript.error == "TimeoutError: socket"
+    assert hold(dataclasses.replace(dialogue("kelp"), limit=600.0)).error is None
+
+
+def test_calls_that_failed_are_kept_in_the_transcript() -> None:
+    failed = (FailedCall("503", 503), FailedCall("cut off", usage=Usage(7, cost=0.25), seconds=1.0))
+    before = FailedCall("429", 429)
+    transcript = hold(dialogue(Answer("sand", failed_calls=(before,)), UnansweredError("cut off (call 2)", failed)))
+    assert transcript.error == "cut off (call 2)"
+    assert transcript.failed_calls == failed
+    assert transcript.turns[0].answer.failed_calls == (before,)
+    assert hold(dialogue(ConnectorError("503"))).failed_calls == ()
+    assert from_plain(Transcript, to_plain(transcript)) == transcript
 
 
 def test_overlong_answers_are_cut() -> None:
@@ -236,23 +283,61 @@ def test_known_seconds_are_kept_and_unknown_ones_measured() -> None:
     assert 0 <= hold(dialogue("kelp")).turns[0].answer.seconds < 60
 
 
-def test_cancellation_goes_through() -> None:
-    async def cancelled() -> None:
-        entered = asyncio.Event()
+def cancelled_after(*replies: str) -> Transcript:
+    """What a dialogue comes to that is cancelled while it waits for the answer after these."""
 
-        class Waiting(Speaker):
+    async def scenario() -> Transcript:
+        asked = asyncio.Event()
+
+        class Waiting(Silent):
             async def ask(self, request: AskRequest) -> Answer:
-                entered.set()
-                await asyncio.Event().wait()
-                return Answer("never")
+                if len(self.requests) == len(self.replies):
+                    asked.set()
+                return await super().ask(request)
 
-        task = asyncio.ensure_future(hold_dialogue(dataclasses.replace(dialogue(), connector=Waiting(())), NO_KG))
-        await entered.wait()
+        task = asyncio.ensure_future(hold_dialogue(dataclasses.replace(dialogue(), connector=Waiting(replies)), NO_KG))
+        await asked.wait()
         task.cancel()
-        await task
+        return await task
 
+    return asyncio.run(scenario())
+
+
+def test_cancellation_before_any_answer_goes_through() -> None:
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(cancelled())
+        cancelled_after()
+
+
+@pytest.mark.parametrize("replies", [("sand",), ("sand", "rope")])
+def test_cancellation_after_an_answer_gives_what_was_paid_for(replies: tuple[str, ...]) -> None:
+    transcript = cancelled_after(*replies)
+    assert transcript.error == "the dialogue was interrupted"
+    assert texts(transcript) == list(replies)
+    assert transcript.outcome == "error"
+
+
+def test_cancellation_while_the_first_answer_is_evaluated_keeps_it() -> None:
+    entered, evaluated = threading.Event(), threading.Event()
+
+    def slow(_case: Case, answer: Answer, _kg: KgEngine) -> Evaluation:
+        entered.set()
+        evaluated.wait(30)
+        return evaluate(CASE, answer, NO_KG)
+
+    async def scenario() -> Transcript:
+        talk = dialogue("kelp", task=dataclasses.replace(GUESS, evaluate=slow))
+        task = asyncio.ensure_future(hold_dialogue(talk, NO_KG))
+        try:
+            await asyncio.to_thread(entered.wait, 30)
+            task.cancel()
+            return await task
+        finally:
+            evaluated.set()
+
+    transcript = asyncio.run(scenario())
+    assert transcript.error == "the dialogue was interrupted"
+    assert transcript.unevaluated is not None
+    assert transcript.unevaluated.text == "kelp"
 
 
 @pytest.mark.parametrize("signal", [KeyboardInterrupt, SystemExit])
@@ -272,9 +357,15 @@ def test_prompts_and_evaluations_run_off_the_loop() -> None:
         threads["evaluate"] = threading.get_ident()
         return evaluate(case, answer, kg)
 
-    hold(dialogue("kelp", task=dataclasses.replace(GUESS, prompt=noting_prompt, evaluate=noting_evaluate)))
+    talk = dialogue("kelp", task=dataclasses.replace(GUESS, prompt=noting_prompt, evaluate=noting_evaluate))
+    hold(talk)
     assert threads.keys() == {"prompt", "evaluate"}
     assert threading.get_ident() not in threads.values()
+    with ThreadPoolExecutor(1) as scorers:
+        own = scorers.submit(threading.get_ident).result()
+        again = dataclasses.replace(talk, connector=Speaker(["kelp"]))
+        asyncio.run(hold_dialogue(again, NO_KG, scorers))
+    assert set(threads.values()) == {own}
 
 
 def test_several_dialogues_are_in_flight_on_one_loop() -> None:

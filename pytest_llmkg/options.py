@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pytest
 
@@ -46,6 +46,7 @@ class Settings:
         baseline: run to compare with at the end; None for none, and in workers, which judge nothing.
         gate: rules that the run must keep; see `pytest_llmkg.gate.rules`.
         shard: which part of the cases to ask, e.g. (2, 4) for the second of four; None for all.
+        graphs: graphs of question sets, by name.
         hide_cases: keep the texts of sealed cases out of reports.
         seal_run: keep sealed cases sealed in the run file; hides them in reports, too.
     """
@@ -68,6 +69,7 @@ class Settings:
     baseline: Path | None = None
     gate: tuple[str, ...] = ()
     shard: tuple[int, int] | None = None
+    graphs: tuple[tuple[str, Path], ...] = ()
     hide_cases: bool = False
     seal_run: bool = False
 
@@ -133,9 +135,18 @@ def parse_settings(config: pytest.Config) -> Settings:
         baseline=_baseline(config),
         gate=_split(get("llmkg_gate") or ""),
         shard=get("llmkg_shard"),
+        graphs=_graphs(get("kg") or (), base),
         hide_cases=get("llmkg_hide_cases") or get("llmkg_seal_run"),
         seal_run=get("llmkg_seal_run"),
     )
+
+
+def _graphs(texts: Iterable[str], base: Path) -> tuple[tuple[str, Path], ...]:
+    if not texts:
+        return ()  # an unused plugin imports nothing more
+    from pytest_llmkg.cases.graph_files import parse_graph_option
+
+    return tuple((name, base / file) for name, file in map(parse_graph_option, texts))
 
 
 def _folder(config: pytest.Config, name: str) -> Path | None:
@@ -193,7 +204,8 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
     ("--tasks", "GLOB,..", str, "only tasks whose label or name matches, e.g. 'Text2Sparql*' (default: all)"),
     ("--iterations", "N", _positive, "ask every case N times (default: 1)"),
     ("--llmkg-seed", "N", int, f"seed of generated cases (default: {DEFAULT_SEED})"),
-    ("--llmkg-cases", "PATH", None, "a further case file or folder of them (repeatable)"),
+    ("--llmkg-cases", "PATH", None, "a further case file, question file (.yml, .json ...) or folder (repeatable)"),
+    ("--kg", "NAME=FILE", None, "the graph of a question file of that name, e.g. ck25=prod-inst.ttl (repeatable)"),
     ("--llmkg-run-dir", "DIR", str, "where this run is written (default: reports/runs/<UTC>-<models>)"),
     (
         "--llmkg-resume",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pytest_llmkg.cases.files import load_case_files
+from pytest_llmkg.cases.graph_files import graph_file, with_graphs
+from pytest_llmkg.cases.question_sets import is_question_file
 from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
@@ -144,21 +146,22 @@ def build_suite(
         UserError: an unknown task, model or setting, a broken case file, a model that can never answer, a hook that
             returned something else than it should.
     """
+    graphs = {name: graph_file(name, path) for name, path in settings.graphs}
     task_registry: Registry[Task] = Registry("task")
     for task in (*discover_tasks(), *_checked(tasks, Task, "pytest_llmkg_tasks")):
-        task_registry.add(task.info.name, _contained(task))
+        task_registry.add(task.info.name, _contained(with_graphs(task, graphs)))
     connector_registry: Registry[ConnectorFactory] = Registry("connector")
     for factory in (*discover(), *_checked(connectors, ConnectorFactory, "pytest_llmkg_connectors")):
         connector_registry.add(factory.scheme, _with_contained(factory))
     table = load_model_table(model_table_paths(root))
     models = resolve_models(settings.models, table, connector_registry.names())
     for folder in settings.case_files:
-        if folder.is_dir() and not any(case_files_in(folder)):
+        if folder.is_dir() and not any(case_files_in(folder)) and not is_question_file(folder):
             raise UserError(f"{folder}: the folder holds no case file (*.toml or *.toml.sealed)")
     data = fixtures_root()
     paths = (data / "cases", *settings.case_files)
     choice = _Choice(settings.tasks)
-    cases = load_case_files(paths, data / "graphs", task_registry, settings.seed, choice.wants)
+    cases = load_case_files(paths, data / "graphs", task_registry, settings.seed, choice.wants, graphs)
     choice.check()
     return Suite(settings, task_registry, connector_registry, models, cases)
 

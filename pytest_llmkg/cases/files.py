@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.generated import generated_reference
+from pytest_llmkg.cases.question_sets import is_question_file, load_question_set, question_cases
 from pytest_llmkg.cases.sealed import SUFFIX, OpenedFile, case_files_in, read_opened
 from pytest_llmkg.contracts import FieldType, Task
 from pytest_llmkg.errors import CaseFileError, RecordError, UnknownNameError
@@ -20,6 +21,7 @@ from pytest_llmkg.records import Case
 from pytest_llmkg.sealing import private_key
 
 if TYPE_CHECKING:
+    from pytest_llmkg.cases.graph_files import GraphFile
     from pytest_llmkg.registry import Registry
 
 __all__ = ["SCHEMA", "check_case_text", "load_case_files"]
@@ -47,22 +49,29 @@ def load_case_files(
     tasks: Registry[Task],
     seed: int,
     wanted: Callable[[str, str], bool] | None = None,
+    named_graphs: Mapping[str, GraphFile] | None = None,
 ) -> tuple[Case, ...]:
     """All cases of ``paths``, in the order of files, then variants, then entries.
 
     Args:
-        paths: case files, or folders whose ``*.toml`` and ``*.toml.sealed`` files are taken in order of plain name.
+        paths: case files, or folders whose ``*.toml`` and ``*.toml.sealed`` files are taken in order of plain name; or
+            question sets (`pytest_llmkg.cases.question_sets`).
         graphs: folder in which ``{ file = "..." }`` is looked up, after the folder of the case file itself.
         tasks: the known tasks.
         seed: of generated cases.
         wanted: whether cases of a label and a task are; the texts of others are not even read. None for all.
+        named_graphs: graphs that question sets ask about, by name.
 
     Raises:
         CaseFileError: a file, entry or field is wrong; the text says which and what was expected.
     """
     cases: dict[tuple[str, str], Case] = {}
     for path in _expand(paths):
-        for case in _cases_of(_read(path, graphs, tasks), seed, wanted):
+        if is_question_file(path):
+            found: Iterable[Case] = _questions(path, named_graphs or {}, wanted)
+        else:
+            found = _cases_of(_read(path, graphs, tasks), seed, wanted)
+        for case in found:
             key = (case.label, case.id)
             if key in cases:
                 raise CaseFileError(
@@ -72,9 +81,16 @@ def load_case_files(
     return tuple(cases.values())
 
 
+def _questions(
+    path: Path, graphs: Mapping[str, GraphFile], wanted: Callable[[str, str], bool] | None
+) -> Iterable[Case]:
+    cases = question_cases(load_question_set(path), graphs)
+    return cases if wanted is None else (case for case in cases if wanted(case.label, case.task))
+
+
 def _expand(paths: Iterable[Path]) -> Iterable[Path]:
     for path in paths:
-        if path.is_dir():
+        if path.is_dir() and not is_question_file(path):
             yield from case_files_in(path)
         else:
             yield path

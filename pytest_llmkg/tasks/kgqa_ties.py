@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ __all__ = ["reference_groups"]
 
 _KEY = "llmkgKey"  # no reference query may use such a variable
 _OPENING, _CLOSING = "([{", ")]}"
+_IN_BRACKETS = re.compile(r"\A\(\s*([?$]\w+)\s*\)\Z")
 _ENDS = {"LIMIT", "OFFSET", "VALUES"}
 
 Row = tuple["Term | None", ...]
@@ -159,7 +161,8 @@ def _conditions(row: Sequence[_Placed], query: str) -> Iterator[str]:
         elif placed.token.text == "(":
             start = placed.start if start is None else start
         elif placed.token.text == ")" and start is not None:
-            yield query[start : placed.end]
+            found = query[start : placed.end]
+            yield _IN_BRACKETS.sub(r"\1", found)
             start = None
         else:
             start = placed.start if start is None else start

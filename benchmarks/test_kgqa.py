@@ -1,0 +1,11 @@
+"""Questions on real knowledge graphs."""
+
+import pytest
+
+from pytest_llmkg.plugin import BoundDialogue
+
+
+@pytest.mark.llmkg("Text2SparqlKgqa")
+def test_kgqa(dialogue: BoundDialogue) -> None:
+    """Write a query for a question in one of several languages."""
+    dialogue.hold()

@@ -174,17 +174,17 @@ def test_colours_are_variables_with_a_fallback(make: Maker) -> None:
 
 
 @every_plot
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_names_stay_text(make: Maker, name: str) -> None:
-    harmless = make(["a", "b", "c"], 0.5)
-    plot = make([name, "b", "c"], 0.5)
-    for svg, other in zip(plot.svgs, harmless.svgs, strict=True):
+@pytest.mark.parametrize("start", range(0, len(HOSTILE), 5))
+def test_hostile_names_stay_text(make: Maker, start: int) -> None:
+    names = HOSTILE[start : start + 5]
+    harmless = make([f"m{k}" for k in range(len(names))], 0.5)
+    for svg, other in zip(make(names, 0.5).svgs, harmless.svgs, strict=True):
         root = parsed(svg)
         assert {e.tag for e in root.iter()} <= {e.tag for e in parsed(other).iter()} | {"title"}
         attributes = {a for e in root.iter() for a in e.attrib}
         assert attributes <= {a for e in parsed(other).iter() for a in e.attrib} | {"transform"}
         assert not re.search("[\x00-\x09\x0b-\x1f\ud800-\udfff\u202e]", svg)
-        svg.encode()
+        assert len(svg.encode()) < 60_000
 
 
 def test_an_ident_cannot_leave_its_place() -> None:
@@ -205,7 +205,7 @@ def test_nothing_to_draw_has_a_reason_and_no_picture(make: Maker) -> None:
 
 
 @every_plot
-@pytest.mark.parametrize("score", [0.0, 1.0, 0.5, -3.0, 7.25, 1e99, -1e99, 1e-300, float("inf")])
+@pytest.mark.parametrize("score", [0.0, 1.0, -3.0, 1e99, -1e99, 1e-300, float("inf")])
 @pytest.mark.parametrize("count", [1, 7])
 def test_degenerate_values_are_drawn_or_declined(make: Maker, score: float, count: int) -> None:
     plot = make([f"m{k}" for k in range(count)], score)

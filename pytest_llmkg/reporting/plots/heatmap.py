@@ -94,9 +94,11 @@ def _draw(layout: Layout, table: _Table) -> Sheet:
     few, size = len(table.columns), layout.size - 1
     names = max(width_of(name, size) for name in table.rows) + 14
     left = min(names, layout.width * (0.46 if layout.narrow else 0.36 if few <= 12 else 0.2))
-    cell = min((layout.width - left - 8) / few, 130)
-    room = min(max(width_of(name, size) for name in table.columns), cell - 6 if cell >= 120 else 190)
-    slope = 0 if room <= cell - 6 else -90 if cell < 40 or layout.narrow else -45
+    longest = max(width_of(name, size) for name in table.columns)
+    cell = (layout.width - left - 8) / few
+    cell = max(60.0, longest + 10) if longest + 10 <= cell else min(cell, 110)
+    slope = 0 if longest + 4 <= cell else -90 if cell < 40 or layout.narrow else -45
+    room = cell - 4 if slope == 0 else min(longest, 190)
     if slope == -45:
         cell = min(cell, (layout.width - left - 8 - room * 0.72) / few)
     height = 22 if cell >= 22 else 19

@@ -10,7 +10,7 @@ from pytest_llmkg.reporting.plots.axes import Rows, Scale, draw_across
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
 from pytest_llmkg.reporting.plots.sheet import Layout, Mark, Outline, Plot, Sheet, Words
-from pytest_llmkg.reporting.plots.wording import listed, shorten
+from pytest_llmkg.reporting.plots.wording import listed, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,18 +30,17 @@ class OutcomeRow:
 @dataclass(frozen=True, slots=True)
 class _Kind:
     text: str
-    short: str
     fill: str
     line: str | None = None
     hatch: str | None = None
 
 
 _KINDS = (
-    _Kind("scored", "scored", "s0"),
-    _Kind("unparsable", "unparsable", "s4", "card", "////"),
-    _Kind("no answer", "silent", "faint", "ink", "||"),
-    _Kind("error", "error", "s1", "card", "xxx"),
-    _Kind("not run", "not run", "card", "muted", "\\\\"),
+    _Kind("scored", "s0"),
+    _Kind("unparsable", "s4", "card", "////"),
+    _Kind("no answer", "faint", "ink", "||"),
+    _Kind("error", "s1", "card", "xxx"),
+    _Kind("not run", "card", "muted", "\\\\"),
 )
 
 
@@ -80,7 +79,7 @@ def _draw(layout: Layout, shown: Sequence[OutcomeRow]) -> Sheet:
     present = [kind for k, kind in enumerate(_KINDS) if any(_numbers(row)[k] for row in shown)]
     keys = [Key(kind.text, fill=kind.fill, line=kind.line, hatch=kind.hatch) for kind in present]
     rows = Rows(layout, draw_legend(sheet, layout, keys, 2), len(shown), 18 if layout.narrow else 24)
-    scale = Scale(0, 100, rows.left, layout.width - (14 if layout.narrow else 270))
+    scale = Scale(0, 100, rows.left, layout.width - (14 if layout.narrow else 150))
     draw_across(sheet, layout, scale, (rows.top, rows.bottom), "share of dialogues in %")
     rows.write_names(sheet, [row.name for row in shown])
     for number, row in enumerate(shown):
@@ -100,14 +99,12 @@ def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, row: OutcomeR
             sheet.marks.append(Mark(box, kind.fill, kind.line, hatch=kind.hatch, tip=tip))
             if kind.fill == "card":
                 sheet.marks.append(Mark(box, line="muted"))
+            if done and width_of(str(count), 11) + 8 <= right - left:
+                sheet.words.append(Words((left + right) / 2, y + 4, str(count), 11, "middle", bold=True, halo=True))
         done += count
-    bad = [f"{count} {kind.short}" for count, kind in zip(numbers[1:], _KINDS[1:], strict=True) if count]
     size, width = rows.layout.size - 1, rows.layout.width
+    text = f"{numbers[0]} of {sum(numbers)} scored"
     if rows.layout.narrow:
-        short = f"{numbers[0]} of {sum(numbers)}"
-        sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, short, size - 1, "end", "muted"))
+        sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, text, size - 1, "end", "muted"))
     else:
-        text = shorten(", ".join(bad) if bad else f"all {numbers[0]} scored", 256, size - 0.5)
-        sheet.words.append(
-            Words(width - 258, y + 0.35 * size, text, size - 0.5, "start", "muted" if not bad else "ink")
-        )
+        sheet.words.append(Words(width - 4, y + 0.35 * size, text, size, "end", "muted"))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["listed", "plain_number", "short_names", "shorten", "two_decimals", "width_of", "wrapped"]
 
 _CUT = "\N{HORIZONTAL ELLIPSIS}"
+# A provider or connector and what comes after it; other texts with slashes are no paths.
+_PATH = re.compile(r"[\w.:-]+(?:(?:/|--)[\w.:-]+?)*(?:/|--)([\w.:][\w.: -]{2,})")
 _PART = re.compile(r"[A-Z]*[^A-Z\W_]*[\W_]*|.")
 _SLIM = frozenset("iljtfr.,:;|!'()[]{}/\\- I")
 _BROAD = frozenset("mwMWOQG@%\N{EM DASH}\N{HORIZONTAL ELLIPSIS}")
@@ -65,7 +67,8 @@ def short_names(names: Sequence[str], width: float, size: float) -> list[str]:
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
         whole = visible(" ".join(name[:2000].split())) or "(no name)"
-        last = re.split("/|--", whole)[-1] or whole
+        path = _PATH.fullmatch(whole)
+        last = path[1] if path else whole
         choices = [whole] if width_of(whole, size) <= width else []
         choices += [_CUT + last] if width_of(_CUT + last, size) <= width else []
         choices += [shorten(last, width, size, head=a, tail=b) for a, b in ((3, 2), (4, 1), (1, 1), (2, 3), (1, 4))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,6 @@ from pytest_llmkg.state import INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
-    from pathlib import Path
 
     from pytest_llmkg.gatekeeper import Judged
     from pytest_llmkg.keeping import Keeper
@@ -187,7 +187,7 @@ class Controller:
             state.problems.append(f"{number} dialogue(s) were not run, since {reason}{again}")
         if state.built_keeper is not None:
             try:
-                state.finished = state.built_keeper.finish()
+                state.finished = state.built_keeper.finish(max(self._config.get_terminal_writer().fullwidth, 60))
             except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
                 state.problems.append(f"no report was written: {type(error).__name__}: {error}")
         if state.finished is not None and state.finished.problem:
@@ -207,10 +207,10 @@ class Controller:
             return
         terminalreporter.write_sep("=", "llmkg leaderboard")
         if state.finished is not None:
-            for line in state.finished.lines(max(config.get_terminal_writer().fullwidth, 60)):
+            for line in state.finished.lines:
                 terminalreporter.write_line(line)
             terminalreporter.write_line("")
-            terminalreporter.write_line(f"leaderboard: {_shown(state.finished.page, config)}")
+            terminalreporter.write_line(f"leaderboard: {_shown(Path(state.finished.page), config)}")
         if state.built_keeper is not None:
             terminalreporter.write_line(f"run file: {_shown(state.built_keeper.directory / 'run.jsonl', config)}")
         for problem in state.problems:
@@ -243,7 +243,7 @@ class Controller:
 
     def _judge(self, keeper: Keeper) -> bool:
         """Whether the run passed the gate; what hinders its judgement is a problem of the session."""
-        if keeper.gate is None or (self._state.finished is None and keeper.resumed is None):
+        if keeper.gate is None or not any(row.done for row in self.progress()):
             self._state.problems.append("the gate judged nothing, since no dialogue was held")
             return False
         try:

@@ -8,7 +8,6 @@ import re
 import tempfile
 import threading
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -19,21 +18,17 @@ from pytest_llmkg.errors import LlmkgError, RunFileError, UserError
 from pytest_llmkg.gatekeeper import make_gatekeeper
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case, RunHeader, Transcript
-from pytest_llmkg.reporting.files import write_atomically, write_reports
-from pytest_llmkg.reporting.terminal import leaderboard_lines
-from pytest_llmkg.reporting.views import build_report
+from pytest_llmkg.run_reports import ReportProcess, ReportRequest, write_run_reports
 from pytest_llmkg.sealing import PUBLIC, new_cipher, private_key
 from pytest_llmkg.session import error_transcript
 from pytest_llmkg.store import (
     FILE_NAME,
     SCHEMA,
     SEALED_LINES,
-    Run,
     RunIndex,
     RunWriter,
     absorb_parts,
     index_run,
-    read_run,
 )
 from pytest_llmkg.suite_signature import suite_differences
 from pytest_llmkg.tally import Tally
@@ -41,9 +36,13 @@ from pytest_llmkg.tally import Tally
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from pytest_llmkg.run_reports import Written
     from pytest_llmkg.suite import PlannedTest, Suite
 
-__all__ = ["FinishedRun", "Keeper", "versions"]
+__all__ = ["Keeper", "versions"]
+
+_LARGE = 100
+"""Dialogues from which on a process of its own for the reports pays."""
 
 
 class Keeper:
@@ -72,6 +71,7 @@ class Keeper:
         self._writing = threading.RLock()
         self._planned: dict[str, dict[str, int]] = {}
         self._unwritten: list[tuple[Case, Transcript]] = []
+        self._reporter: ReportProcess | None = None
         self.tally = Tally(suite)
         self.gate = make_gatekeeper(suite.settings.gate, suite.settings.baseline)
         if self.gate is not None:
@@ -125,6 +125,8 @@ class Keeper:
                 self._make_directory()
                 self._writer = RunWriter(self.directory / FILE_NAME)
                 self._writer.header(self.header())
+                if sum(sum(labels.values()) for labels in self._planned.values()) >= _LARGE:
+                    self._reporter = ReportProcess()
 
     def record(self, case: Case, transcript: Transcript) -> Callable[[], Transcript]:
         """Appends one dialogue, and gives back what reads it again; may be called from any thread.
@@ -152,8 +154,11 @@ class Keeper:
         if test is not None and test.case and test.model and test.iteration:
             self.record(test.case, error_transcript(test.case, test.model.id, test.iteration, error))
 
-    def finish(self) -> FinishedRun | None:
+    def finish(self, width: int) -> Written | None:
         """Closes the run file and writes the reports; None when no dialogue was held.
+
+        Args:
+            width: columns of the terminal.
 
         Raises:
             RunFileError: the run file cannot be written or read again; what it lacks was saved elsewhere.
@@ -164,13 +169,14 @@ class Keeper:
             self._write_late()
             absorb_parts(self.directory, self._writer)
             self._writer.close()
-        run = read_run(self.directory)
-        try:
-            page = write_reports(run, self.directory, datetime.now(UTC))
-            write_atomically(self._reports / page.name, page.read_text(encoding="utf-8"))
-        except (UserError, OSError) as error:
-            return FinishedRun(run, self.directory / "leaderboard.html", f"not every report was written: {error}")
-        return FinishedRun(run, page)
+        request = ReportRequest(str(self.directory), str(self._reports / "leaderboard.html"), width)
+        reporter, self._reporter = self._reporter, None
+        return write_run_reports(request) if reporter is None else reporter.write(request)
+
+    def close(self) -> None:
+        """Ends what `finish` was not called for; may be called twice."""
+        if self._reporter is not None:
+            self._reporter.close()
 
     def _write_late(self) -> None:
         """Writes what could not be written: the disk was full, and may have room again. Else another place takes it."""
@@ -263,19 +269,6 @@ class Keeper:
                 SEALED_LINES: to_plain(self._lock) if self._lock else None,
             },
         )
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
-    """What a finished run left: its records, its page, and why a report is missing, if one is."""
-
-    run: Run
-    page: Path
-    problem: str | None = None
-
-    def lines(self, width: int) -> list[str]:
-        """The leaderboard as text for a terminal of ``width`` columns."""
-        return leaderboard_lines(build_report([self.run]), width)
 
 
 def versions() -> dict[str, str]:

@@ -11,7 +11,8 @@ from pytest_llmkg import options
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_llmkg.keeping import FinishedRun, Keeper
+    from pytest_llmkg.keeping import Keeper
+    from pytest_llmkg.run_reports import Written
     from pytest_llmkg.scheduling.ahead import Job
     from pytest_llmkg.scheduling.desk import Desk, LocalDesk
     from pytest_llmkg.scheduling.loop_thread import LoopThread
@@ -39,7 +40,7 @@ class SessionState:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.given: WorkerInput | None = None
-        self.finished: FinishedRun | None = None
+        self.finished: Written | None = None
         self.problems: list[str] = []
         self.without_cases = 0
         self.part: PartKeeper | None = None
@@ -157,6 +158,8 @@ class SessionState:
         runner, loop, self._runner, self._loop = self._runner, self._loop, None, None
         if runner is not None:
             runner.close()
+        if self._keeper is not None:
+            self._keeper.close()
         if self.part is not None:
             self.part.close()
         if loop is not None:

@@ -27,6 +27,7 @@ DOORS = {
     "keeping",
     "gatekeeper",
     "tally",
+    "run_reports",
     "workers",
     "sharing",
     "state",

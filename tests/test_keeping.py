@@ -30,6 +30,6 @@ def test_runs_of_the_same_second_get_directories_of_their_own(tmp_path: Path, mo
     for _ in range(3):
         keeper = keeping.Keeper(suite, tmp_path)
         keeper.record(case, error_transcript(case, "symbolic", 1, "down"))
-        assert keeper.finish() is not None
+        assert keeper.finish(80) is not None
     runs = sorted(path.name for path in (tmp_path / "reports" / "runs").iterdir())
     assert runs == [f"20261130T120000Z-symbolic{number}" for number in ("", ".2", ".3")]

@@ -8,7 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+# Not used here: numpy can be loaded only once in a process, and sessions that pytester runs in this one forget it.
+import numpy  # noqa: F401, ICN001
 import pytest
+import scipy.optimize
+import scipy.special  # noqa: F401
 
 from pytest_llmkg.store import read_run
 from tests.openai_server import OpenAIServer

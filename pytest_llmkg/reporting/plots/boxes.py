@@ -63,9 +63,9 @@ def _draw(layout: Layout, chosen: Mapping[str, Sequence[float]], score: str) -> 
     keys = [
         Key("mean", 2, "card", "s1", width=2),
         Key("single value", 0, "s0"),
+        Key("median", stroke="ink"),
         Key("middle half", fill="soft0", line="s0"),
     ]
-    keys.insert(2, Key("median", stroke="ink"))
     top = draw_legend(sheet, layout, keys, 2)
     height = 38 if len(chosen) <= 8 else 30 if len(chosen) <= 16 else 22
     rows = Rows(layout, top, len(chosen), min(height, 26) if layout.narrow else height)
@@ -79,42 +79,51 @@ def _draw(layout: Layout, chosen: Mapping[str, Sequence[float]], score: str) -> 
     if not layout.narrow:
         sheet.words.append(Words(layout.width - 2, top - 6, "values", layout.size - 2, "end", "muted"))
     rows.write_names(sheet, tuple(chosen))
-    for number, (model, found) in enumerate(chosen.items()):
-        _draw_row(sheet, rows, scale, number, (model, found))
+    places = [(rows.middle(number), rows.height / 2 - 3) for number in range(rows.count)]
+    _draw_boxes(sheet, scale, chosen, places)
+    dots = [_dots(scale, found, *place) for found, place in zip(chosen.values(), places, strict=True)]
+    sheet.marks.append(Mark(Outline.join(dots), line="s0", width=3.2))
+    for (model, found), (y, _) in zip(chosen.items(), places, strict=True):
+        _draw_mean(sheet, rows, scale, (model, found), y)
     sheet.height = rows.bottom + 46
     return sheet
 
 
-def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, one: tuple[str, Sequence[float]]) -> None:
-    model, found = one
-    y, half = rows.middle(number), rows.height / 2 - 3
-    tip = _sentence(model, found)
-    if len(found) >= _FEW:
-        _draw_box(sheet, scale, found, (y, half), tip)
-    sheet.marks.append(Mark(_dots(scale, found, y, half), line="s0", width=3.2))
-    mean = scale.at(math.fsum(found) / len(found))
-    sheet.marks.append(Mark(Outline.marker(2, mean, y, 4.5), "card", "s1", 2, tip=tip))
-    size = rows.layout.size - 1
-    if rows.layout.narrow:
-        text = f"mean {two_decimals(math.fsum(found) / len(found))}"
-        sheet.words.append(Words(rows.layout.width - 4, y - rows.height / 2 - 4, text, size - 1, "end", "muted"))
-    else:
-        sheet.words.append(Words(rows.layout.width - 2, y + 4, str(len(found)), size, "end", "muted"))
-
-
-def _draw_box(sheet: Sheet, scale: Scale, found: Sequence[float], place: tuple[float, float], tip: str) -> None:
+def _draw_boxes(
+    sheet: Sheet, scale: Scale, chosen: Mapping[str, Sequence[float]], places: Sequence[tuple[float, float]]
+) -> None:
+    """Boxes, whiskers and medians by matplotlib's rules; lines of one kind are one outline, which keeps pages small."""
     from matplotlib.cbook import boxplot_stats
 
-    y, half = place
-    stats = boxplot_stats(found)[0]
-    low, high = scale.at(float(stats["q1"])), scale.at(float(stats["q3"]))
-    ends = scale.at(float(stats["whislo"])), scale.at(float(stats["whishi"]))
-    sheet.marks.append(Mark(Outline.box(low, y - half, high - low, 2 * half), "soft0", "s0", 0.8, tip=tip))
-    whiskers = [Outline.line((ends[0], y), (low, y)), Outline.line((high, y), (ends[1], y))]
-    whiskers += [Outline.line((x, y - 3), (x, y + 3)) for x in ends]
-    sheet.marks.append(Mark(Outline.join(whiskers), line="muted", width=1.2))
-    middle = scale.at(float(stats["med"]))
-    sheet.marks.append(Mark(Outline.line((middle, y - half), (middle, y + half)), line="ink", width=2))
+    whiskers: list[Outline] = []
+    medians: list[Outline] = []
+    for (model, found), (y, half) in zip(chosen.items(), places, strict=True):
+        if len(found) < _FEW:
+            continue
+        stats = boxplot_stats(found)[0]
+        low, high = scale.at(float(stats["q1"])), scale.at(float(stats["q3"]))
+        ends = scale.at(float(stats["whislo"])), scale.at(float(stats["whishi"]))
+        box = Outline.box(low, y - half, high - low, 2 * half)
+        sheet.marks.append(Mark(box, "soft0", "s0", 0.8, tip=_sentence(model, found)))
+        whiskers += [Outline.line((ends[0], y), (low, y)), Outline.line((high, y), (ends[1], y))]
+        whiskers += [Outline.line((x, y - 3), (x, y + 3)) for x in ends]
+        middle = scale.at(float(stats["med"]))
+        medians.append(Outline.line((middle, y - half), (middle, y + half)))
+    if medians:
+        sheet.marks.append(Mark(Outline.join(whiskers), line="muted", width=1.2))
+        sheet.marks.append(Mark(Outline.join(medians), line="ink", width=2))
+
+
+def _draw_mean(sheet: Sheet, rows: Rows, scale: Scale, one: tuple[str, Sequence[float]], y: float) -> None:
+    model, found = one
+    mean, size, width = math.fsum(found) / len(found), rows.layout.size - 1, rows.layout.width
+    outline = Outline.marker(2, scale.at(mean), y, 4.5)
+    sheet.marks.append(Mark(outline, "card", "s1", 2, tip=_sentence(model, found)))
+    if rows.layout.narrow:
+        text = f"mean {two_decimals(mean)}"
+        sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, text, size - 1, "end", "muted"))
+    else:
+        sheet.words.append(Words(width - 2, y + 4, str(len(found)), size, "end", "muted"))
 
 
 def _dots(scale: Scale, found: Sequence[float], y: float, half: float) -> Outline:

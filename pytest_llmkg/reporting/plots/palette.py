@@ -6,6 +6,13 @@ ones until each has a contrast of at least 3 to 1 against the page. Markers, das
 
 from __future__ import annotations
 
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["HEAT_STEPS", "ROLES", "SERIES", "css_colour", "plot_css", "role_colours"]
 
 HEAT_STEPS = 11
@@ -38,14 +45,15 @@ _HEAT = (
 _ON_HEAT = ("#000000", "#ffffff")
 
 
-def role_colours() -> dict[str, tuple[str, str]]:
+@cache
+def role_colours() -> Mapping[str, tuple[str, str]]:
     """Role to its colour on a light and on a dark page; ``h0`` to ``h10`` are the scale, ``t0`` ... text on it."""
     found = dict(_PLAIN)
     for step in range(HEAT_STEPS):
         light, dark = (_between(anchors, step / (HEAT_STEPS - 1)) for anchors in _HEAT)
         found[f"h{step}"] = light, dark
         found[f"t{step}"] = _readable(light), _readable(dark)
-    return found
+    return MappingProxyType(found)
 
 
 ROLES = (*_PLAIN, *(f"h{step}" for step in range(HEAT_STEPS)), *(f"t{step}" for step in range(HEAT_STEPS)))

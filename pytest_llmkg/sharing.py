@@ -27,10 +27,13 @@ class ShareScheduling:
         config: of the controlling process.
         workers: how many take part.
         block: tests that stay together, e.g. those of one case.
+
+    Attributes:
+        config: the same; plugins such as pytest-rerunfailures look for it, as pytest-xdist's own schedulers have it.
     """
 
     def __init__(self, config: pytest.Config, workers: int, block: int) -> None:
-        self._config, self._workers, self._block = config, workers, block
+        self.config, self._workers, self._block = config, workers, block
         self._collections: dict[WorkerController, list[str]] = {}
         self._given: dict[WorkerController, list[int]] = {}
         self._left: list[int] = []
@@ -149,4 +152,4 @@ class ShareScheduling:
 
     def _report(self, node: WorkerController, text: str) -> None:
         report = pytest.CollectReport(nodeid=node.gateway.id, outcome="failed", longrepr=text, result=[])
-        self._config.hook.pytest_collectreport(report=report)
+        self.config.hook.pytest_collectreport(report=report)

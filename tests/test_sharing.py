@@ -294,6 +294,9 @@ def test_the_protocol_of_xdist_is_complete() -> None:
     protocol = pytest.importorskip("xdist.scheduler.protocol").Scheduling
     wanted = {name for name in vars(protocol) if not name.startswith("_")}
     assert wanted <= set(dir(ShareScheduling))
+    # pytest-rerunfailures uses what all schedulers of pytest-xdist have, too.
+    config: Any = SimpleNamespace(hook=None)
+    assert ShareScheduling(config, 1, 1).config is config
     simulation = Simulation(1, 1, 1, 0, NO_CHANCE)
     with pytest.raises(NotImplementedError):
         simulation.scheduler.remove_pending_tests_from_node(simulation.all_nodes[0], [0])

@@ -1,4 +1,4 @@
-"""The plugin's hooks of one kind of process: the one that controls the run, and the workers of pytest-xdist."""
+"""The plugin's hooks in the process that controls the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_llmkg.errors import LlmkgError
-from pytest_llmkg.state import INPUT
+from pytest_llmkg.wire import DIALOGUES, INPUT, NOT_RUN, PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -22,45 +22,10 @@ if TYPE_CHECKING:
     from pytest_llmkg.scheduling.remote_desk import DeskServer
     from pytest_llmkg.state import SessionState
 
-__all__ = ["DIALOGUES", "NOT_RUN", "Controller", "Worker"]
-
-DIALOGUES = "llmkg_dialogues"
-"""Attribute of a report: cases and transcripts that the run file lacks, in plain types."""
-
-NOT_RUN = "llmkg_not_run"
-"""Attribute of a report: why its dialogue was not run."""
+__all__ = ["Controller"]
 
 _RERUN = "rerun"
 _LOSS_SECONDS = 0.5
-
-
-class Worker:
-    """Hooks of a worker process."""
-
-    def __init__(self, state: SessionState) -> None:
-        self._state = state
-        if INPUT in getattr(state.config, "workerinput", {}):
-            from pytest_llmkg.workers import read_input
-
-            state.given = read_input(state.config)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Ends what is held ahead when the tests end, in whatever way."""
-        try:
-            return (yield)
-        finally:
-            self._state.stop("the session ends")
-
-    def pytest_sessionfinish(self) -> None:
-        """Sends the controller what no test reported, if it could not find it itself."""
-        part = self._state.part
-        if part is not None:
-            from pytest_llmkg.plain import to_plain
-
-            output: dict[str, Any] = self._state.config.workeroutput  # type: ignore[attr-defined]
-            output[DIALOGUES] = to_plain(part.unreported())
-            output["llmkg_problems"] = list(self._state.problems)
 
 
 class Controller:
@@ -132,7 +97,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
         """Takes what a worker held for no test; one that died left it in a file, and dialogues that it was holding."""
         output = getattr(node, "workeroutput", None) or {}
-        self._state.problems += [text for text in output.get("llmkg_problems", []) if text not in self._state.problems]
+        self._state.problems += [text for text in output.get(PROBLEMS, []) if text not in self._state.problems]
         self._record(output.get(DIALOGUES, []))
         self._has_lost_worker |= error is not None
         if error is not None and self._server is not None:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_llmkg import options
-from pytest_llmkg.controller import DIALOGUES, NOT_RUN, Controller, Worker
+from pytest_llmkg.controller import Controller
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.state import STATE, SessionState, job_of, parameters
+from pytest_llmkg.wire import DIALOGUES, NOT_RUN
+from pytest_llmkg.worker_hooks import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Generator

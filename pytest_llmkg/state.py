@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.suite import Suite
     from pytest_llmkg.workers import PartKeeper, WorkerInput, WorkQueue
 
-__all__ = ["INPUT", "STATE", "SessionState", "job_of", "parameters"]
-
-INPUT = "llmkg"
-"""Under which key a worker finds what the controller tells it."""
+__all__ = ["STATE", "SessionState", "job_of", "parameters"]
 
 STATE = pytest.StashKey["SessionState"]()
 

@@ -16,8 +16,9 @@ MODULES = {
 # Room -> the rooms that it may import, besides itself. "words" is imported by all.
 WORDS = {"records", "errors", "plain", "sealing", "data_files", "result_files", "__init__"}
 CONTRACTS = {"contracts", "registry", "signature", "suite_signature"}
-GROUND = {"kg", "extraction", "cases", "models"}
+GROUND = {"kg", "extraction", "cases", "models", "endpoints"}
 PARTS = {"metrics", "connectors"}
+RUN = {"dialogue", "scheduling", "answer_cache", "rescore"}
 RESCORING = {"rescore_files", "rescore_shards", "rescore_output", "distributed"}
 DOORS = {
     "options",
@@ -29,6 +30,8 @@ DOORS = {
     "tally",
     "run_reports",
     "workers",
+    "worker_hooks",
+    "wire",
     "sharing",
     "state",
     "controller",
@@ -48,7 +51,7 @@ MAY_IMPORT = {
     "connectors": WORDS | CONTRACTS,
     "connectors.symbolic": WORDS | CONTRACTS | {"kg", "extraction", "connectors"},
     "tasks": WORDS | CONTRACTS | GROUND | {"metrics"},
-    **dict.fromkeys(("dialogue", "scheduler", "rescore", "answer_cache"), WORDS | CONTRACTS),
+    **dict.fromkeys(RUN, WORDS | CONTRACTS | RUN),
     **dict.fromkeys(("store", "interchange"), WORDS | CONTRACTS),
     **dict.fromkeys(("merging", "baselines"), WORDS | CONTRACTS | {"store"}),
     "analysis": WORDS | CONTRACTS,

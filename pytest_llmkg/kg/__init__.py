@@ -10,6 +10,8 @@ from pytest_llmkg.kg.formats import FORMATS, SerializationFormat, format_named
 from pytest_llmkg.kg.graphs import TripleOfTerms, isomorphic, parse_triples, serialise
 from pytest_llmkg.kg.limits import BASE_IRI, DEFAULT_LIMITS, RESCORING_LIMITS, Limits
 from pytest_llmkg.kg.pool import SandboxPool
+from pytest_llmkg.kg.profile import ClassUse, GraphProfile, PropertyUse
+from pytest_llmkg.kg.query_patterns import Pattern, QueryPatterns
 from pytest_llmkg.kg.sandbox import Sandbox
 from pytest_llmkg.kg.versions import engine_versions
 
@@ -18,7 +20,12 @@ __all__ = [
     "DEFAULT_LIMITS",
     "FORMATS",
     "RESCORING_LIMITS",
+    "ClassUse",
+    "GraphProfile",
     "Limits",
+    "Pattern",
+    "PropertyUse",
+    "QueryPatterns",
     "Sandbox",
     "SandboxPool",
     "SerializationFormat",

@@ -6,22 +6,23 @@ import copy
 import functools
 import hashlib
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from pytest_llmkg.contracts import GraphText, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
 from pytest_llmkg.errors import EngineError, UserError
-from pytest_llmkg.kg.formats import format_named
+from pytest_llmkg.kg.formats import SerializationFormat, format_named
 from pytest_llmkg.kg.lanes import Lane, Lanes, was_killed
 from pytest_llmkg.kg.limits import DEFAULT_LIMITS, Limits
 from pytest_llmkg.kg.memo import Memo
 from pytest_llmkg.kg.process import Ended
+from pytest_llmkg.kg.profile import GraphProfile, profile_from_frame
 from pytest_llmkg.kg.protocol import Frame, query_result, query_verdict, rdf_verdict, tolerant_rdf
+from pytest_llmkg.kg.query_patterns import QueryPatterns, patterns_from_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
-
-    from pytest_llmkg.kg.formats import SerializationFormat
 
 __all__ = ["EngineName", "Sandbox"]
 
@@ -39,6 +40,8 @@ class _Memory:
         self.tolerant: Memo[TolerantRdf] = Memo(_REMEMBERED)
         self.queries: Memo[QueryVerdict] = Memo(_REMEMBERED)
         self.results: Memo[QueryResult] = Memo(_REMEMBERED)
+        self.patterns: Memo[QueryPatterns] = Memo(_REMEMBERED)
+        self.profiles: Memo[GraphProfile] = Memo(_REMEMBERED)
 
 
 class Sandbox:
@@ -148,6 +151,21 @@ class Sandbox:
 
         return self._memory.queries.once(query, parsed)
 
+    def read_patterns(self, query: str, prefixes: Mapping[str, str]) -> QueryPatterns:
+        """The triple patterns of ``query``; the rules are told at `pytest_llmkg.kg.query_patterns`.
+
+        Raises:
+            EngineError: the worker cannot be started.
+        """
+
+        def read() -> tuple[QueryPatterns, int | None]:
+            request = {"call": "read_patterns", "query": query, "prefixes": dict(prefixes)}
+            answer, weight = self._checked("query", query, request)
+            found = QueryPatterns(answer) if isinstance(answer, str) else patterns_from_frame(answer)
+            return found, None if weight is None else weight + 200 * len(found.patterns)
+
+        return self._memory.patterns.once((query, tuple(sorted(prefixes.items()))), read)
+
     def _checked(self, what: str, text: str, request: Frame) -> tuple[Frame | str, int | None]:
         """The answer to ``request``, or why there is none; and how much memory may be spent on remembering it."""
         if len(text) > self.limits.characters:
@@ -175,40 +193,84 @@ class Sandbox:
         key = _content_hash(graph, known.name)
 
         def ran() -> tuple[QueryResult, int | None]:
-            request = {"query": query, "prefixes": dict(prefixes), "engine": self.engine}
+            request = {"call": "run_query", "query": query, "prefixes": dict(prefixes), "engine": self.engine}
             with self._lanes.taken() as lane:
-                answer, lasting = self._loaded_and_asked(lane, key, graph, known, request)
-            return answer, len(query) + 1000 + _length(answer) if lasting else None
+                answer = self._loaded_and_asked(lane, _Loading(key, graph, known), request)
+            if isinstance(answer, _Failed):
+                return QueryResult(answer.why, timed_out=answer.timed_out), 1000 if answer.lasting else None
+            result = query_result(answer)
+            return result, len(query) + 1000 + _length(result)
 
         return self._memory.results.once((self.engine, key, query, tuple(sorted(prefixes.items()))), ran)
 
-    def _loaded_and_asked(
-        self, lane: Lane, key: str, graph: GraphText, known: SerializationFormat, request: Frame
-    ) -> tuple[QueryResult, bool]:
-        """Asks; loads the graph and asks again while the worker does not hold it (it may be replaced meanwhile).
+    def profile(self, graph: GraphText, *, ranges: bool = True) -> GraphProfile:
+        """The classes and properties of ``graph``, counted; see `pytest_llmkg.kg.profile.profile_store`.
 
-        The flag tells whether asking again would surely give the same.
+        It may take as long as loading a graph (``parse_seconds``); what cannot be done within the limits is told in
+        the profile's ``error``.
+
+        Raises:
+            UnknownNameError: an unknown format.
+            EngineError: the worker cannot be started.
         """
-        run = {"call": "run_query", "graph": key, **request}
-        load = {"call": "load", "graph": key, "text": graph.text, "format": known.name, "engine": self.engine}
+        known = format_named(graph.format)
+        if len(graph.text) > self.limits.graph_characters:
+            return GraphProfile(error=_too_long("graph", graph.text, self.limits.graph_characters))
+        key = _content_hash(graph, known.name)
+
+        def made() -> tuple[GraphProfile, int | None]:
+            with self._lanes.taken() as lane:
+                answer = self._loaded_and_asked(
+                    lane, _Loading(key, graph, known), {"call": "profile", "ranges": ranges}
+                )
+            if isinstance(answer, _Failed):
+                return GraphProfile(error=answer.why), 1000 if answer.lasting else None
+            return profile_from_frame(answer), 100 * sum(map(len, answer.values()))
+
+        return self._memory.profiles.once((key, ranges), made)
+
+    def _loaded_and_asked(self, lane: Lane, loading: _Loading, request: Frame) -> Frame | _Failed:
+        """Asks; loads the graph and asks again while the worker does not hold it (it may be replaced meanwhile)."""
+        run, known = {**request, "graph": loading.key}, loading.known
+        what = "the query" if request["call"] == "run_query" else "counting the graph"
+        seconds = self.limits.query_seconds if request["call"] == "run_query" else self.limits.parse_seconds
+        load = {"call": "load", "graph": loading.key, "text": loading.graph.text, "format": known.name}
         for _ in range(_LOADS):
-            answer = lane.ask(run, self.limits.query_seconds)
-            failed = _failure(answer, "the query", self.limits.query_seconds)
+            answer = lane.ask(run, seconds)
+            failed = _failure(answer, what, seconds)
             if failed or isinstance(answer, Ended):
-                return _failed_result(answer, failed)
+                return _Failed.of(answer, failed)
             if "missing" not in answer:
-                return query_result(answer), True
-            answer = lane.ask(load, self.limits.parse_seconds)
+                return answer
+            answer = lane.ask({**load, "engine": self.engine}, self.limits.parse_seconds)
             failed = _failure(answer, "loading the graph", self.limits.parse_seconds)
             if failed or isinstance(answer, Ended):
-                return _failed_result(answer, failed)
+                return _Failed.of(answer, failed)
             if answer["error"] is not None:
-                return QueryResult(f"the graph is no {known.title}: {answer['error']}"), True
+                return _Failed(f"the graph is no {known.title}: {answer['error']}")
         raise EngineError(f"the graph engine's process ended {_LOADS} times between loading a graph and a query")
 
 
-def _failed_result(answer: Frame | Ended, why: str) -> tuple[QueryResult, bool]:
-    return QueryResult(why, timed_out=isinstance(answer, Ended) and answer.timed_out), not was_killed(answer)
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """A graph with its hash and format."""
+
+    key: str
+    graph: GraphText
+    known: SerializationFormat
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Why there is no answer; ``lasting`` when asking again would surely give the same."""
+
+    why: str
+    timed_out: bool = False
+    lasting: bool = True
+
+    @classmethod
+    def of(cls, answer: Frame | Ended, why: str) -> _Failed:
+        return cls(why, isinstance(answer, Ended) and answer.timed_out, not was_killed(answer))
 
 
 @functools.lru_cache(maxsize=8)

@@ -73,7 +73,9 @@ def _warm_up(limits: Limits) -> tuple[GraphCache, QueryTrees]:
     modules["orjson"] = None
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
+    from pytest_llmkg.kg.profile import profile_store
     from pytest_llmkg.kg.query_check import check_query
+    from pytest_llmkg.kg.query_patterns import read_patterns
     from pytest_llmkg.kg.query_run import GraphCache, Query, run_query
     from pytest_llmkg.kg.query_trees import QueryTrees
     from pytest_llmkg.kg.rdf_check import check_rdf
@@ -91,6 +93,7 @@ def _warm_up(limits: Limits) -> tuple[GraphCache, QueryTrees]:
     parse_tolerantly("<a:a> <a:b> .\n<a:a> <a:b> <a:c> .")
     check_query("SELECT * { ?s ?p ?o }")
     check_query("SELECT { } }")
+    read_patterns("SELECT * { ?s <a:b>/(<a:c>|^<a:d>)*/!<a:e> 1, [] }", {}, QueryTrees())
     cache = GraphCache(limits)
     warm = GraphCache(limits)
     warm.load("sample", GraphText(samples["turtle"], "turtle"))
@@ -99,6 +102,7 @@ def _warm_up(limits: Limits) -> tuple[GraphCache, QueryTrees]:
         for engine in ("pyoxigraph", "rdflib", "exact"):
             query = Query("SELECT (STR(?o) AS ?x) { ?s ?p ?o } ORDER BY ?o", {}, engine)
             run_query(loaded, query, QueryTrees(), limits)
+        profile_store(loaded.store())
     return cache, QueryTrees()
 
 
@@ -137,7 +141,9 @@ def _guarded(request: Frame, cache: GraphCache, trees: QueryTrees, limits: Limit
 
 
 def _answer(request: Frame, cache: GraphCache, trees: QueryTrees, limits: Limits) -> Frame:
+    from pytest_llmkg.kg.profile import profile_store
     from pytest_llmkg.kg.query_check import check_query
+    from pytest_llmkg.kg.query_patterns import read_patterns
     from pytest_llmkg.kg.query_run import Query, run_query
     from pytest_llmkg.kg.rdf_check import check_rdf
     from pytest_llmkg.kg.tolerant import parse_tolerantly
@@ -149,6 +155,11 @@ def _answer(request: Frame, cache: GraphCache, trees: QueryTrees, limits: Limits
             return dataclasses.asdict(_short_rest(parse_tolerantly(request["text"]), limits))
         case "check_query":
             return dataclasses.asdict(check_query(request["query"], trees))
+        case "read_patterns":
+            return read_patterns(request["query"], request["prefixes"], trees)
+        case "profile":
+            studied = cache.get(request["graph"])
+            return {"missing": True} if studied is None else profile_store(studied.store(), ranges=request["ranges"])
         case "load":
             graph = GraphText(request["text"], request["format"])
             return {"error": cache.load(request["graph"], graph, request["engine"])}

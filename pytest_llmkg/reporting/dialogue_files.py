@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import UserError
-from pytest_llmkg.reporting.dialogues import dialogue_view
-from pytest_llmkg.reporting.packing import packed, script_safe
+from pytest_llmkg.reporting.dialogues import case_view, dialogue_view
+from pytest_llmkg.reporting.packing import compact, packed, packed_case
 from pytest_llmkg.reporting.writing import write_atomically
 
 if TYPE_CHECKING:
+
     from pytest_llmkg.records import Case, TaskInfo, Transcript
     from pytest_llmkg.reporting.views import Report
 
@@ -24,22 +25,39 @@ INLINE_LIMIT = 2_000_000
 """Characters of dialogues that a page holds itself."""
 
 _FILE_SIZE = 1_000_000
+_MOST_UNWRITTEN = 8_000_000
 _FILE_NAME = re.compile(r"g\d{5}\.js")
 
 Group = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupData:
     """The dialogues of one model and label, by case and iteration.
 
     Attributes:
         texts: as JSON, the first ones; none when they are in files.
+        cases: for each text the JSON of its case, empty where it is unknown or must not be shown.
         files: (number of a file, place of its first dialogue) in order; none when they are in the page.
+        written: how many dialogues are in files.
     """
 
-    texts: tuple[str, ...] = ()
-    files: tuple[tuple[int, int], ...] = ()
+    texts: list[str] = field(default_factory=list)
+    cases: list[str] = field(default_factory=list)
+    files: list[tuple[int, int]] = field(default_factory=list)
+    written: int = 0
+
+    def add(self, text: str, case: str) -> int:
+        """Takes a dialogue; returns by how many characters the group has grown."""
+        size = len(text) + (0 if case in self.cases else len(case))
+        self.texts.append(text)
+        self.cases.append(case)
+        return size
+
+    def part(self, start: int = 0, end: int | None = None) -> str:
+        """Two lists as JSON: dialogues, and their cases, each once."""
+        cases = dict.fromkeys(case for case in self.cases[start:end] if case)
+        return f"[{','.join(self.texts[start:end])}],[{','.join(cases)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +93,12 @@ class DialogueFiles:
     folder: Path
     token: str
     limit: int = INLINE_LIMIT
-    _kept: dict[Group, list[str]] = field(default_factory=dict)
-    _files: dict[Group, list[tuple[int, int]]] = field(default_factory=dict)
+    _groups: dict[Group, GroupData] = field(default_factory=dict)
+    _waiting: list[GroupData] = field(default_factory=list)
+    _cases: dict[tuple[str, str], str] = field(default_factory=dict)
     _size: int = 0
+    _unwritten: int = 0
     _number: int = 0
-    _writing: bool = False
 
     def add(self, transcript: Transcript, info: TaskInfo | None, case: Case | None) -> None:
         """Takes one dialogue, with the texts that may be shown.
@@ -87,14 +106,15 @@ class DialogueFiles:
         Raises:
             UserError: a file cannot be written.
         """
-        group = (transcript.model, transcript.label)
-        if self._writing and group not in self._kept:
-            self._write_all()
-        text = packed(dialogue_view(transcript, info, case))
-        self._kept.setdefault(group, []).append(text)
-        self._size += len(text)
-        if not self._writing and self._size > self.limit:
-            self._writing = True
+        group = self._groups.setdefault((transcript.model, transcript.label), GroupData())
+        if self._size > self.limit and (not group.texts or self._unwritten > _MOST_UNWRITTEN):
+            self._write_waiting()
+        if not group.texts:
+            self._waiting.append(group)
+        text = packed(dialogue_view(transcript, info, case, with_case=False))
+        size = group.add(text, _case_text(case, self._cases))
+        self._size += size
+        self._unwritten += size
 
     def finish(self) -> DialogueData:
         """What the page needs to know; removes files of an earlier page.
@@ -102,29 +122,28 @@ class DialogueFiles:
         Raises:
             UserError: a file cannot be written or removed.
         """
-        if not self._writing:
-            self._clear()
-            return DialogueData({group: GroupData(tuple(texts)) for group, texts in self._kept.items()})
-        self._write_all()
+        is_large = self._size > self.limit
+        if is_large:
+            self._write_waiting()
         self._clear()
-        groups = {group: GroupData(files=tuple(files)) for group, files in self._files.items()}
-        return DialogueData(groups, self.folder.name, self.token)
+        return DialogueData(self._groups, self.folder.name if is_large else None, self.token if is_large else "")
 
-    def _write_all(self) -> None:
-        for group, texts in self._kept.items():
+    def _write_waiting(self) -> None:
+        for group in self._waiting:
             start, size = 0, 0
-            for place, text in enumerate(texts):
+            for place, text in enumerate(group.texts):
                 if size and size + len(text) > _FILE_SIZE:
-                    self._write(group, texts, start, place)
+                    self._write(group, start, place)
                     start, size = place, 0
                 size += len(text)
-            self._write(group, texts, start, len(texts))
-        self._kept = {}
+            self._write(group, start, len(group.texts))
+            group.written += len(group.texts)
+            group.texts, group.cases = [], []
+        self._waiting, self._unwritten = [], 0
 
-    def _write(self, group: Group, texts: list[str], start: int, end: int) -> None:
-        self._files.setdefault(group, []).append((self._number, start))
-        listed = ",\n".join(texts[start:end])
-        text = f"llmkgDialogues({script_safe(self.token)},{self._number},[{listed}]);\n"
+    def _write(self, group: GroupData, start: int, end: int) -> None:
+        group.files.append((self._number, group.written + start))
+        text = f"llmkgDialogues({compact(self.token)},{self._number},{group.part(start, end)});\n"
         write_atomically(self.folder / _name(self._number), text)
         self._number += 1
 
@@ -145,19 +164,28 @@ def _name(number: int) -> str:
     return f"g{number:05d}.js"
 
 
+def _case_text(case: Case | None, known: dict[tuple[str, str], str]) -> str:
+    if case is None:
+        return ""
+    if (case.label, case.id) not in known:
+        known[case.label, case.id] = packed_case(case_view(case))
+    return known[case.label, case.id]
+
+
 def inline_data(report: Report, limit: int = INLINE_LIMIT) -> DialogueData:
     """The dialogues of ``report`` for a page without files: the first of each group, as many as ``limit`` holds."""
     infos = {info.name: info for info in report.tasks}
-    groups = {key: list(found) for key, found in groupby(report.transcripts, key=lambda t: (t.model, t.label))}
-    texts: dict[Group, list[str]] = {key: [] for key in groups}
+    found = {key: list(group) for key, group in groupby(report.transcripts, key=lambda t: (t.model, t.label))}
+    groups = {key: GroupData() for key in found}
+    cases: dict[tuple[str, str], str] = {}
     size = 0
-    for place in range(max(map(len, groups.values()), default=0)):
-        for key, found in groups.items():
-            if place < len(found) and size <= limit:
-                transcript = found[place]
-                view = dialogue_view(report.full(transcript), infos.get(transcript.task), report.shown_case(transcript))
-                texts[key].append(packed(view))
-                size += len(texts[key][-1])
+    for place in range(max(map(len, found.values()), default=0)):
+        for key, transcripts in found.items():
+            if place < len(transcripts) and size <= limit:
+                one = transcripts[place]
+                case = report.shown_case(one)
+                view = dialogue_view(report.full(one), infos.get(one.task), case, with_case=False)
+                size += groups[key].add(packed(view), _case_text(case, cases))
         if size > limit:
             break
-    return DialogueData({key: GroupData(tuple(found)) for key, found in texts.items()})
+    return DialogueData(groups)

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import Case, TaskInfo, Transcript, Turn
     from pytest_llmkg.reporting.views import Report
 
-__all__ = ["HIDDEN", "CutText", "DialogueGroup", "DialogueView", "TurnView", "dialogue_groups", "dialogue_view"]
+__all__ = [
+    "HIDDEN",
+    "CaseView",
+    "CutText",
+    "DialogueGroup",
+    "DialogueView",
+    "TurnView",
+    "case_view",
+    "dialogue_groups",
+    "dialogue_view",
+]
 
 TEXT_LIMIT = 20_000
 """Characters of a prompt message or an answer that a page shows; the run file holds the whole."""
@@ -30,8 +40,11 @@ FIELD_LIMIT = 600
 _PAIRS = (("rdfString", "reference"), ("sparql", "query"), ("answerSet", "result"))
 """Observations that hold the part of an answer that was scored, each with the case's field that it is held against."""
 
-_REFERENCES = ("reference", "result", "specialFriends")
+_ALONE = ("reference", "result", "specialFriends")
 """Fields of a case that say what an answer should hold, where no observation says what was scored."""
+
+_REFERENCES = ("reference", "query", "result", "specialFriends")
+"""All fields that an answer may be held against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,8 @@ class DialogueView:
         label, case, model, iteration, outcome, started, seconds, error: as in the transcript.
         headline: value of the task's headline score, None for an error.
         fields: the case's own fields, cut short.
-        reference: what an answer should be, None where the case does not say.
+        reference_name: the case's field that says what an answer should be, None where there is none.
+        reference: that field, None where the case does not say.
         turns: the evaluated turns.
         scores: aggregates over the turns by name; empty for one-turn tasks.
         unevaluated: an answer that came but could not be evaluated.
@@ -94,11 +108,21 @@ class DialogueView:
     error: str | None
     headline: Number | None
     fields: tuple[tuple[str, CutText], ...]
+    reference_name: str | None
     reference: CutText | None
     turns: tuple[TurnView, ...]
     scores: tuple[tuple[str, str], ...]
     unevaluated: CutText | None
     failed_calls: tuple[FailedCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """What a case says: (name, text) of the fields that answers may be held against, and all fields cut short."""
+
+    id: str
+    references: tuple[tuple[str, CutText], ...]
+    fields: tuple[tuple[str, CutText], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +164,20 @@ def cut(text: str, limit: int) -> CutText:
     return CutText(visible(text[:limit]), len(text) if len(text) > limit else None)
 
 
-def dialogue_view(transcript: Transcript, info: TaskInfo | None, case: Case | None) -> DialogueView:
-    """The view of ``transcript``, whose texts must be those that may be shown; ``case`` is None when it may not."""
+def dialogue_view(
+    transcript: Transcript, info: TaskInfo | None, case: Case | None, *, with_case: bool = True
+) -> DialogueView:
+    """The view of ``transcript``, whose texts must be those that may be shown.
+
+    Args:
+        transcript: the dialogue.
+        info: its task.
+        case: its case, None when it is unknown or must not be shown.
+        with_case: whether the texts of the case are part of the view; else see `case_view`.
+    """
     late = transcript.unevaluated
-    observation, names = _compared(transcript, case)
-    reference = _first(case.data, names) if case else None
+    observation, name = _compared(transcript, case)
+    shown = case if with_case else None
     return DialogueView(
         label=visible(transcript.label),
         case=visible(transcript.case),
@@ -155,8 +188,9 @@ def dialogue_view(transcript: Transcript, info: TaskInfo | None, case: Case | No
         seconds=transcript.seconds,
         error=None if transcript.error is None else visible(transcript.error),
         headline=headline(transcript, info) if info else None,
-        fields=_fields(case.data) if case else (),
-        reference=None if reference is None else cut(reference, TEXT_LIMIT),
+        fields=_fields(shown.data) if shown else (),
+        reference_name=name,
+        reference=_reference(shown.data, name) if shown and name else None,
         turns=tuple(_turn(turn, observation) for turn in transcript.turns),
         scores=_aggregates(transcript, info),
         unevaluated=cut(late.text, TEXT_LIMIT) if late else None,
@@ -164,23 +198,34 @@ def dialogue_view(transcript: Transcript, info: TaskInfo | None, case: Case | No
     )
 
 
-def _compared(transcript: Transcript, case: Case | None) -> tuple[str | None, tuple[str, ...]]:
-    """The observation that holds what was scored, and the fields of the case that it is held against."""
+def case_view(case: Case) -> CaseView:
+    """What pages show of ``case``."""
+    names = [name for name in _REFERENCES if name in case.data]
+    found = [(name, text) for name in names if (text := _reference(case.data, name)) is not None]
+    return CaseView(visible(case.id), tuple(found), _fields(case.data))
+
+
+def _compared(transcript: Transcript, case: Case | None) -> tuple[str | None, str | None]:
+    """The observation that holds what was scored, and the case's field that it is held against."""
+    data = {} if case is None else case.data
     for observation, name in _PAIRS:
         seen = any(observation in turn.evaluation.info for turn in transcript.turns)
-        if seen and (case is None or name in case.data):
-            return observation, (name,)
-    return None, _REFERENCES
+        if seen and (case is None or name in data):
+            return observation, name if name in data else None
+    return None, next((name for name in _ALONE if name in data), None)
 
 
-def _first(data: Mapping[str, Json], names: Sequence[str]) -> str | None:
-    """The first of the fields ``names`` that is a text or a list of texts, one on each line."""
-    for name in names:
-        value = data.get(name)
-        if isinstance(value, str) and value:
-            return value
-        if isinstance(value, list) and value:
-            return "\n".join(sorted(_plain_text(entry) for entry in value))
+def _reference(data: Mapping[str, Json], name: str) -> CutText | None:
+    text = _joined(data.get(name))
+    return None if text is None else cut(text, TEXT_LIMIT)
+
+
+def _joined(value: Json) -> str | None:
+    """A text that is not empty, or the entries of a list, one on each line; None for anything else."""
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value:
+        return "\n".join(sorted(_plain_text(entry) for entry in value))
     return None
 
 
@@ -196,7 +241,7 @@ def _aggregates(transcript: Transcript, info: TaskInfo | None) -> tuple[tuple[st
 
 def _turn(turn: Turn, observation: str | None) -> TurnView:
     evaluation = turn.evaluation
-    extracted = None if observation is None else _first(evaluation.info, (observation,))
+    extracted = None if observation is None else _joined(evaluation.info.get(observation))
     return TurnView(
         messages=tuple((message.role, cut(message.text, TEXT_LIMIT)) for message in turn.prompt.messages),
         answer=cut(turn.answer.text, TEXT_LIMIT),

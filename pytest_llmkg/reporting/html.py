@@ -14,7 +14,7 @@ from pytest_llmkg.reporting.dialogues import dialogue_groups
 from pytest_llmkg.reporting.endings import KINDS
 from pytest_llmkg.reporting.links import dialogue_fragment
 from pytest_llmkg.reporting.overview import asked, run_facts, total_facts
-from pytest_llmkg.reporting.packing import dialogue_index, script_safe
+from pytest_llmkg.reporting.packing import compact, dialogue_index, script_safe
 from pytest_llmkg.reporting.pictures import pictures_of
 
 if TYPE_CHECKING:
@@ -94,16 +94,15 @@ def _index(report: Report, data: DialogueData) -> str:
         held = data.groups.get((names[group["m"]], labels[group["l"]]))
         if held is not None and held.files:
             group["f"] = held.files
-    return script_safe(index | {"folder": data.folder, "token": data.token})
+    return script_safe(compact(index | {"folder": data.folder, "token": data.token}))
 
 
 def _inline_texts(report: Report, data: DialogueData) -> str:
-    """The dialogues inside the page: a list for each group of the index, as JSON that may stand in a script."""
+    """The dialogues inside the page: two lists for each group of the index, as JSON that may stand in a script."""
     if not data.is_inline:
         return "[]"
     keys = (key for key, _ in groupby((t.model, t.label) for t in report.transcripts))
-    lists = (data.groups[key].texts if key in data.groups else () for key in keys)
-    return "[" + ",".join("[" + ",".join(texts) + "]" for texts in lists) + "]"
+    return script_safe(f"[{','.join(f'[{data.groups[key].part()}]' for key in keys)}]")
 
 
 def _capabilities(report: Report) -> dict[str, Any]:

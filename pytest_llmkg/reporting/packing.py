@@ -13,24 +13,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_llmkg.records import Answer, FailedCall, TaskInfo, Transcript
-    from pytest_llmkg.reporting.dialogues import CutText, DialogueView, TurnView
+    from pytest_llmkg.reporting.dialogues import CaseView, CutText, DialogueView, TurnView
     from pytest_llmkg.reporting.views import Report
 
-__all__ = ["OUTCOMES", "dialogue_index", "packed", "script_safe"]
+__all__ = ["OUTCOMES", "compact", "dialogue_index", "packed", "packed_case", "script_safe"]
 
 OUTCOMES = {"scored": "s", "unparsable": "u", "no_answer": "n", "error": "e"}
 """One letter for each outcome, in the index."""
 
 
-def script_safe(value: object) -> str:
-    """``value`` as JSON that may stand in a script element: no ``<``, ``>``, ``&`` and ``'``."""
-    from jinja2.utils import htmlsafe_json_dumps
+def script_safe(text: str) -> str:
+    """JSON text that may stand in a script element: without ``<``, ``>``, ``&`` and ``'``, which only strings hold."""
+    for char in "<>&'":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
 
-    return htmlsafe_json_dumps(value, dumps=_compact)
 
-
-def _compact(value: object, **_: object) -> str:
+def compact(value: object) -> str:
+    """``value`` as JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def packed_case(view: CaseView) -> str:
+    """A case as ``[id, references, fields]``."""
+    references, fields = ([[name, *_cut(text)] for name, text in rows] for rows in (view.references, view.fields))
+    return compact([view.id, references, fields])
 
 
 def packed(view: DialogueView) -> str:
@@ -48,12 +55,11 @@ def packed(view: DialogueView) -> str:
     optional: dict[str, Any] = {
         "e": view.error,
         "a": view.scores,
-        "f": [[name, *_cut(text)] for name, text in view.fields],
-        "r": None if view.reference is None else _cut(view.reference),
+        "r": view.reference_name,
         "u": None if view.unevaluated is None else _cut(view.unevaluated),
         "x": [_call(call) for call in view.failed_calls],
     }
-    return script_safe(data | {key: value for key, value in optional.items() if value})
+    return compact(data | {key: value for key, value in optional.items() if value})
 
 
 def _turn(view: TurnView) -> dict[str, Any]:

@@ -192,14 +192,15 @@ const showPage = () => {
 let inside = null;
 const files = new Map();
 const waiting = new Map();
-window.llmkgDialogues = (token, file, list) => {
+window.llmkgDialogues = (token, file, list, cases) => {
   const call = waiting.get(file);
   if (!call) return;
   waiting.delete(file);
   if (token !== index.token) { call.reject(new Error("The files beside this page belong to another page; write the report again.")); return; }
-  files.set(file, list);
+  const both = [list, cases];
+  files.set(file, both);
   if (files.size > 24) files.delete(files.keys().next().value);
-  call.resolve(list);
+  call.resolve(both);
 };
 const load = (file) => {
   if (files.has(file)) return Promise.resolve(files.get(file));
@@ -223,13 +224,18 @@ const record = async (i) => {
   const place = columns.place[i];
   if (!group.f) {
     inside = inside || JSON.parse(byId("llmkg-dialogues").textContent);
-    const found = inside[columns.group[i]][place];
-    if (!found) throw new Error("This dialogue is not in this page, which holds only the first of each model and label; write it with --out FILE.html, or see run.jsonl.");
-    return found;
+    const [list, cases] = inside[columns.group[i]];
+    if (!list[place]) throw new Error("This dialogue is not in this page, which holds only the first of each model and label; write it with --out FILE.html, or see run.jsonl.");
+    return withCase(list[place], cases);
   }
   const [file, start] = group.f.filter(([, first]) => first <= place).at(-1);
-  const list = await load(file);
-  return list[place - start];
+  const [list, cases] = await load(file);
+  return withCase(list[place - start], cases);
+};
+const withCase = (data, cases) => {
+  const [, references, fields] = cases.find(([id]) => id === data.c) || [data.c, [], []];
+  const reference = references.find(([name]) => name === data.r);
+  return { ...data, r: reference ? reference.slice(1) : null, f: fields.length ? fields : null };
 };
 
 const pre = (cut, kind) => {

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-
 __all__ = ["LoopThread"]
 
+P = ParamSpec("P")
 R = TypeVar("R")
 _LOG = logging.getLogger(__name__)
-_THREADS = 64
 
 
 class LoopThread:
@@ -62,8 +61,7 @@ class LoopThread:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._loop.set_exception_handler(_note)
-                # Connectors of blocking libraries wait in these threads, one for each call on its way.
-                self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, "llmkg-call"))
+                self._loop.set_default_executor(_CallThreads())
                 self._thread = threading.Thread(target=self._loop.run_forever, name="llmkg-loop", daemon=True)
                 self._thread.start()
             return self._loop
@@ -72,6 +70,28 @@ class LoopThread:
 def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Keeps what a connector's library left behind (an unclosed session, an error of nobody) off the terminal."""
     _LOG.debug("the event loop says: %s", context.get("message"))
+
+
+class _CallThreads(ThreadPoolExecutor):
+    """A thread for each call of a blocking library, as many as are on their way.
+
+    Such a call cannot be cancelled. Since the threads are daemons, one that hangs does not keep the process from
+    ending, as those of an ordinary pool would.
+    """
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Begins ``fn`` in a thread of its own."""
+        future: Future[R] = Future()
+
+        def work() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:  # noqa: BLE001  (handed to who waits for the call)
+                    future.set_exception(error)
+
+        threading.Thread(target=work, name="llmkg-call", daemon=True).start()
+        return future
 
 
 async def _cancel_others() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -114,3 +117,62 @@ def test_many_threads_may_wait_on_one_loop() -> None:
         places = set(pool.map(work, range(8)))
     loop.close()
     assert len(places) == 1
+
+
+def test_blocking_calls_run_side_by_side_and_tell_results_and_errors() -> None:
+    together = threading.Barrier(40)
+
+    def call(number: int) -> int:
+        together.wait(30)  # all are on their way at once
+        if number == 7:
+            raise LookupError("seven")
+        return number
+
+    async def calls() -> list[int | BaseException]:
+        return await asyncio.gather(*(asyncio.to_thread(call, n) for n in range(40)), return_exceptions=True)
+
+    loop = LoopThread()
+    results = loop.run(calls())
+    loop.close()
+    assert [result for result in results if isinstance(result, int)] == [n for n in range(40) if n != 7]
+    assert isinstance(results[7], LookupError)
+
+
+HANGING = """\
+import asyncio, threading
+from pytest_llmkg.scheduling.loop_thread import LoopThread
+
+entered = threading.Event()
+
+def hangs():
+    entered.set()
+    threading.Event().wait()
+
+async def work():
+    task = asyncio.ensure_future(asyncio.to_thread(hangs))
+    while not entered.is_set():
+        await asyncio.sleep(0.01)
+    task.cancel()
+
+loop = LoopThread()
+loop.run(work())
+loop.close()
+print("closed")
+"""
+
+
+def test_a_call_that_never_ends_does_not_keep_the_process_from_ending() -> None:
+    ended = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "closed\n"), ended.stderr
+
+
+def test_what_is_posted_runs_on_the_loop_in_its_order() -> None:
+    happened: list[int] = []
+    done = threading.Event()
+    loop = LoopThread()
+    for number in range(5):
+        loop.post(partial(happened.append, number))
+    loop.post(done.set)
+    assert done.wait(30)
+    loop.close()
+    assert happened == [0, 1, 2, 3, 4]

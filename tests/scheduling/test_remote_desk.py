@@ -386,3 +386,40 @@ def test_a_server_that_was_never_started_can_be_stopped() -> None:
             await DeskServer(place.local).stop()
 
     run(scenario())
+
+
+def test_what_must_be_ready_before_any_dialogue_begins() -> None:
+    """E.g. the run file, so that an answer of a worker that dies is found."""
+    reasons = [None, "the disk is full"]
+
+    async def scenario() -> None:
+        async with served(2, max_cost=1.0) as place:
+            server = DeskServer(place.local, lambda: reasons.pop(0))
+            desk = RemoteDesk(await server.start())
+            assert await desk.begin_dialogue("m", "1") is None
+            assert await desk.begin_dialogue("m", "2") == "the disk is full"
+            assert place.local.held == {("m", "1")}
+            await desk.close()
+            await settle()
+            assert server.lost == {("m", "1")}
+            await server.stop()
+
+    run(scenario())
+
+
+def test_who_knows_of_a_death_waits_for_the_dialogues_that_it_cost() -> None:
+    async def scenario() -> None:
+        async with served(2) as place:
+            desk = RemoteDesk(place.address)
+            for key in ("1", "2"):
+                assert await desk.begin_dialogue("m", key) is None
+            waits = asyncio.ensure_future(place.server.wait_for_loss(0, 60.0))
+            await settle()
+            assert not waits.done()
+            await die(desk)
+            assert await waits == 2
+            before = asyncio.get_running_loop().time()
+            assert await place.server.wait_for_loss(2, 3.0) == 2  # another death, of one that held nothing
+            assert asyncio.get_running_loop().time() - before == pytest.approx(3.0, abs=0.1)
+
+    run(scenario())

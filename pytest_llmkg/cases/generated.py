@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import re
 
+from pytest_llmkg.cases.company_graph import COMPANY_SEED, company_graph
 from pytest_llmkg.cases.large_graph import LARGE_SEED, large_graph
 from pytest_llmkg.errors import CaseFileError
 
 __all__ = ["generated_reference", "resolve_graph"]
 
 _REFERENCE = re.compile(r"generated:([a-z-]+)@(\d{1,18})")
-_GENERATORS = {"large": (large_graph, LARGE_SEED)}
+_GENERATORS = {"company": (company_graph, COMPANY_SEED), "large": (large_graph, LARGE_SEED)}
 
 
 def generated_reference(name: str) -> str:

@@ -19,15 +19,24 @@ _USES = """\
 SELECT ?class ?property ?range (COUNT(*) AS ?uses) {
   ?s a ?class ; ?property ?o
   OPTIONAL { ?o a ?type }
-  BIND(COALESCE(?type, DATATYPE(?o)) AS ?range)
+  BIND(COALESCE(?type, IF(LANG(?o) = "", DATATYPE(?o), CONCAT("@", LANG(?o)))) AS ?range)
 } GROUP BY ?class ?property ?range"""
 _NAMES = "SELECT DISTINCT ?name { { ?s ?name ?o } UNION { ?s a ?name } }"
+_OF_SCHEMAS = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/ns/shacl#",
+)
 _CLASSES, _PROPERTIES, _RANGES = 60, 40, 3  # the most that a prompt shows, the most frequent first
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def schema_text(graph: GraphText, kg: KgEngine, prefixes: Mapping[str, str]) -> str:
-    """A line for each class with its properties and what they lead to, the most frequent first.
+    """A line for each class with its properties and what these lead to, the most frequent first.
+
+    ``@en`` stands for texts in English;
+    classes of the vocabularies for schemas are left out.
 
     Source of the idea: the class descriptions of SPARQL-LLM's entry in the TEXT2SPARQL challenge.
 
@@ -39,9 +48,11 @@ def schema_text(graph: GraphText, kg: KgEngine, prefixes: Mapping[str, str]) -> 
         raise RecordError(f"the schema of the graph cannot be told: {result.error}")
     uses: dict[str, dict[str, dict[str, int]]] = {}
     for class_, property_, range_, count in result.rows:
-        if class_ and property_ and count and class_.kind == "iri" and property_.value != _RDF_TYPE:
+        if not (class_ and property_ and count and class_.kind == "iri") or property_.value == _RDF_TYPE:
+            continue
+        if not class_.value.startswith(_OF_SCHEMAS):
             ranges = uses.setdefault(class_.value, {}).setdefault(property_.value, {})
-            name = range_.value if range_ and range_.kind == "iri" else ""
+            name = range_.value if range_ and range_.kind != "bnode" else ""
             ranges[name] = ranges.get(name, 0) + int(count.value)
     lines = []
     for class_name in _frequent({name: _total(properties) for name, properties in uses.items()}, _CLASSES):
@@ -59,7 +70,8 @@ def _total(properties: Mapping[str, Mapping[str, int]]) -> int:
 
 
 def _ranges(ranges: Mapping[str, int], prefixes: Mapping[str, str]) -> str:
-    shown = [shortened_iri(name, prefixes) for name in _frequent(ranges, _RANGES) if name]
+    chosen = _frequent(ranges, _RANGES)
+    shown = [name if name.startswith("@") else shortened_iri(name, prefixes) for name in chosen if name]
     return f"({' or '.join(shown)})" if shown else ""
 
 

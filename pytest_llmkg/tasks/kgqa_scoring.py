@@ -15,6 +15,7 @@ from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import fenced_blocks
 from pytest_llmkg.metrics.challenge import challenge_scores, flatten_result
 from pytest_llmkg.metrics.challenge_rows import corrected_scores
+from pytest_llmkg.metrics.result_rows import term_key
 from pytest_llmkg.metrics.rows_f1 import rows_f1
 from pytest_llmkg.records import Answer, Case, Evaluation, Number, ScoreSet, TaskInfo
 from pytest_llmkg.signature import build_signature
@@ -173,10 +174,16 @@ def _text(term: Term | None) -> str:
 
 
 def result_hash(result: QueryResult, *, ordered: bool) -> str:
-    """The SHA-256 of `result_lines`, which are sorted first unless their order counts."""
-    lines = result_lines(result)
+    """The SHA-256 of what the rows of ``result`` are compared by, sorted unless their order counts.
+
+    Numbers enter by value, so that no engine's way to write them matters.
+    """
+    rows: list[object] = [[*map(term_key, row)] for row in result.rows]
+    if result.boolean is not None:
+        rows = [result.boolean]
+    lines = [json.dumps(row, ensure_ascii=True) for row in rows]
     text = "\n".join(lines if ordered else sorted(lines))
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
 
 
 def _signature(task: TaskInfo, rules: str, kg: KgEngine) -> str:

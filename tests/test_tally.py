@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_llmkg.records import Answer, FailedCall, ModelSpec, Transcript, Usage
@@ -89,7 +89,8 @@ def counted(count: Count) -> dict[str, object]:
     return {name: getattr(count, name) for name in ("ended", "errors", "scored", "total", "tokens", "cost")}
 
 
-@given(st.lists(transcripts(), max_size=12))
+@settings(max_examples=50)
+@given(st.lists(transcripts(), max_size=10))
 def test_the_tally_is_the_recount_of_all_transcripts(seen: list[Transcript]) -> None:
     """Of several attempts at a dialogue the last one counts, but all were paid for."""
     tally = new_tally()

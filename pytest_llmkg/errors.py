@@ -9,6 +9,7 @@ LlmkgError
 ├── RecordError               plain data does not describe a record: names the place
 ├── ConnectorError            a model gave no answer: endpoint down, refused, timed out ...
 └── EngineError               the graph engine itself failed (not: the text that it was given)
+    └── EndpointError         a SPARQL endpoint gave no result that could be scored: down, slow, HTML ...
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 __all__ = [
     "CaseFileError",
     "ConnectorError",
+    "EndpointError",
     "EngineError",
     "LlmkgError",
     "ModelFileError",
@@ -85,3 +87,29 @@ class ConnectorError(LlmkgError):
 
 class EngineError(LlmkgError):
     """The graph engine died or broke its contract; never raised for what a text says."""
+
+
+class EndpointError(EngineError):
+    """A SPARQL endpoint that gave no result; never raised for what a query itself does wrong.
+
+    Attributes:
+        kind: what was wrong, one of `pytest_llmkg.endpoints.FAULTS`.
+        status: HTTP status of the response, None when there was none.
+        retryable: whether the same request may succeed a little later.
+        retry_after: seconds that the endpoint asked to wait, None when it did not.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        kind: str = "unreachable",
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after

@@ -13,7 +13,7 @@ from pytest_llmkg.registry import unknown_name
 if TYPE_CHECKING:
     from pyoxigraph import RdfFormat
 
-__all__ = ["FORMATS", "SerializationFormat", "format_named"]
+__all__ = ["DATASET_FORMAT", "FORMATS", "SerializationFormat", "format_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,20 @@ FORMATS: tuple[SerializationFormat, ...] = (
 )
 
 
+DATASET_FORMAT = SerializationFormat(
+    "nquads", "N-Quads", "nquads", "nquads", "application/n-quads", "nq", "nquads", "N_QUADS"
+)
+"""Of an RDF dataset, a graph with named graphs beside it: for queries on several stores, never asked of a model."""
+
+
 def format_named(name: str) -> SerializationFormat:
-    """The format called ``name``: its canonical name or any other usual one, in any case.
+    """The format called ``name``: its canonical name or any other usual one, in any case; that of datasets, too.
 
     Raises:
         UnknownNameError: no format has that name; the text proposes the nearest one.
     """
     wanted = name.strip().lower()
-    for known in FORMATS:
+    for known in (*FORMATS, DATASET_FORMAT):
         if wanted in _names(known):
             return known
     raise unknown_name("serialization format", name, (n for f in FORMATS for n in _names(f)))

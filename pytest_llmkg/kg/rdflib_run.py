@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.contracts import GraphText, QueryResult, Term
-from pytest_llmkg.kg.formats import format_named
+from pytest_llmkg.kg.formats import DATASET_FORMAT, format_named
 from pytest_llmkg.kg.limits import BASE_IRI
 from pytest_llmkg.kg.query_check import message_of
 from pytest_llmkg.kg.rows import Rows
@@ -38,10 +38,12 @@ def rdflib_graph(graph: GraphText) -> Graph:
     Raises:
         Exception: whatever the parser raises for a text that is no such graph.
     """
-    from rdflib import Graph
+    from rdflib import Dataset, Graph
     from rdflib.namespace import XSD as RDFLIB_XSD
 
     known = format_named(graph.format)
+    if known is DATASET_FORMAT:
+        return Dataset().parse(data=graph.text, format=known.rdflib_name, publicID=BASE_IRI)
     if len(graph.text) > _LONG and known.name != "json-ld":
         quads = list(_quads(graph))
         strings = sum(getattr(getattr(q.object, "datatype", None), "value", "") == XSD_STRING for q in quads)

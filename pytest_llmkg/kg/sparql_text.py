@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["Token", "body_tokens", "expand_escapes", "tokens"]
+__all__ = ["Token", "body_tokens", "expand_escapes", "placed_tokens", "tokens"]
 
 _ESCAPE = r"\\[_~.\-!$&'()*+,;=/?\#@%]|%[0-9A-Fa-f]{2}"
 _IRI = re.compile(r"<[^<>\"{}|^`\\\x00-\x20]*>")
@@ -61,17 +61,22 @@ def tokens(query: str, iris: Collection[str] | None = None) -> Iterator[Token]:
         iris: contents of the angle brackets that are IRIs, when a parser has told; any other ``<`` means
             "less than".
     """
+    return (token for _, token in placed_tokens(query, iris))
+
+
+def placed_tokens(query: str, iris: Collection[str] | None = None) -> Iterator[tuple[int, Token]]:
+    """`tokens`, each with the index of its first character in ``query``."""
     place = 0
     while place < len(query):
         match = _IRI.match(query, place)
         if match and (iris is None or match[0][1:-1] in iris):
-            yield Token("iri", match[0])
+            yield place, Token("iri", match[0])
         else:
             match = _TOKEN.match(query, place)
             if match is None:  # cannot happen: the last alternative takes any character
                 return
             if match.lastgroup not in {"space", "comment"}:
-                yield Token(str(match.lastgroup), match[0])
+                yield place, Token(str(match.lastgroup), match[0])
         place = match.end()
 
 

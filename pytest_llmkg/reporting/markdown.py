@@ -11,10 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from pytest_llmkg.reporting.figures import Figures
     from pytest_llmkg.reporting.views import ModelView, Report
 
 __all__ = ["render_markdown"]
 
+_HEAD = (
+    *("#", "Model", "Mean", "95 % interval", "Ranks", "Leader"),
+    *("Scored", "Unparsable", "No answer", "Errors", "Not run", "Cost", "Time"),
+)
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|&~$#]")
 
 
@@ -29,11 +34,14 @@ def render_markdown(report: Report, now: datetime) -> str:
         lines += [f"**Note:** {_escaped(note)}", ""]
     lines += [
         "The mean is the average of a model's means per task label, each label with the same weight.",
+        "Intervals are 95 % bootstrap intervals over cases; ranks are those of the same draws.",
+        "Leaders: models that paired tests, corrected for all pairs, do not show to be worse than the best.",
         "Unparsable answers count with their score by rule; errors are counted but are never a score of 0.",
         "",
     ]
-    head = ("#", "Model", "Mean", "Scored", "Unparsable", "No answer", "Errors", "Cost", "Time")
-    lines += _table(head, (_ranking_row(view) for view in report.models), 2)
+    if report.figures.ranking.reason:
+        lines += [f"**Note:** There is no ranking: {_escaped(report.figures.ranking.reason)}.", ""]
+    lines += _table(_HEAD, (_ranking_row(view, report.figures) for view in report.models), 2)
     names = [view.row.model for view in report.models]
     lines += ["", "## Mean headline score by task label", ""]
     lines += _table(
@@ -47,13 +55,18 @@ def render_markdown(report: Report, now: datetime) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _ranking_row(view: ModelView) -> tuple[str, ...]:
+def _ranking_row(view: ModelView, figures: Figures) -> tuple[str, ...]:
     row, counts = view.row, view.row.counts
+    rank, one = figures.ranks.get(row.model), figures.intervals.models.get(row.model)
+    numbers = (counts.scored, counts.unparsable, counts.no_answer, counts.error, view.not_run)
     return (
         formats.NONE if row.rank is None else str(row.rank),
         f"{row.model} ({view.note})" if view.note else row.model,
         formats.score(row.mean),
-        *(formats.count(n) for n in (counts.scored, counts.unparsable, counts.no_answer, counts.error)),
+        formats.NONE if one is None else formats.interval(one.low, one.high),
+        formats.NONE if rank is None else formats.places(rank.drawn),
+        "yes" if rank is not None and rank.leader else formats.NONE,
+        *(formats.count(n) for n in numbers),
         formats.cost(row.cost, known=row.cost_known),
         formats.duration(row.seconds),
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_llmkg.analysis.ranks import Rank
+    from pytest_llmkg.reporting.figures import Figures
     from pytest_llmkg.reporting.views import LabelView, ModelView, Report
 
 __all__ = ["leaderboard_lines"]
@@ -15,6 +17,8 @@ COLUMN = 7
 """Width of one model in the table of models and labels."""
 NARROW = 80
 """Below this width the ranking leaves the cost out."""
+ROOMY = 100
+"""From this width on unparsable and empty answers have columns of their own, and ranks have their limits."""
 
 
 def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
@@ -22,26 +26,56 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
 
     Of many models the second table has the first that fit; the page has all of them.
     """
-    lines = _ranking(report.models, width)
+    if not report.models:
+        lines = ["no model was measured"]
+    else:
+        lines = _ranking(report.models, report.figures, width)
     if report.labels:
         lines += ["", *_labels(report, width)]
+    elif report.models:
+        lines.append("no dialogue was held, so there is nothing to rank")
     lines += [_ascii(f"note: {note}", width) for note in report.notes]
     return lines
 
 
-def _ranking(models: Sequence[ModelView], width: int) -> list[str]:
-    head = ["  mean", " scored", " unparsable", " no answer", " errors", "      cost"]
-    shown = len(head) if width >= NARROW else len(head) - 1
-    tail = "".join(head[:shown])
-    room = min(width - len(tail) - 5, max([5, *(len(view.row.model) for view in models)]))
-    lines = [f"{'':>3}  {'model':<{room}}{tail}"]
+def _ranking(models: Sequence[ModelView], figures: Figures, width: int) -> list[str]:
+    head = _head(width)
+    tail = "".join(head)
+    room = min(width - len(tail) - 6, max([5, *(len(view.row.model) for view in models)]))
+    lines = [f"{'':>3}   {'model':<{room}}{tail}"]
+    several = len(figures.ranks) > 1
     for view in models:
-        row, counts = view.row, view.row.counts
-        numbers = (counts.scored, counts.unparsable, counts.no_answer, counts.error)
-        cells = (_score(row.mean), *map(str, numbers), _cost(row.cost, known=row.cost_known))[:shown]
-        aligned = "".join(f"{cell:>{len(title)}}" for cell, title in zip(cells, head, strict=False))
-        lines.append(f"{'-' if row.rank is None else row.rank:>3}  {_ascii(row.model, room):<{room}}{aligned}")
-    return [*lines, *(_ascii(f"     {view.row.model}: {view.note}", width) for view in models if view.note)]
+        rank = figures.ranks.get(view.row.model)
+        star = "*" if several and rank is not None and rank.leader else " "
+        cells = _row(view, rank, figures, width)
+        aligned = "".join(f"{cell:>{len(title)}}" for cell, title in zip(cells, head, strict=True))
+        place = "-" if view.row.rank is None else str(view.row.rank)
+        lines.append(f"{place:>3}{star}  {_ascii(view.row.model, room):<{room}}{aligned}")
+    if several:
+        lines.append(_ascii("* leader group: not significantly worse than the best (paired tests, Holm)", width))
+    return [*lines, *(_ascii(f"      {view.row.model}: {view.note}", width) for view in models if view.note)]
+
+
+def _head(width: int) -> list[str]:
+    if width >= ROOMY:
+        middle = ["  ranks", "  scored", "  unparsable", "  no answer"]
+    else:
+        middle = [" scored", " unread"]
+    return ["   mean", "   95% interval", *middle, "  errors", *(["       cost"] if width >= NARROW else [])]
+
+
+def _row(view: ModelView, rank: Rank | None, figures: Figures, width: int) -> list[str]:
+    row, counts = view.row, view.row.counts
+    one = figures.intervals.models.get(row.model)
+    limits = "-" if one is None or one.low is None or one.high is None else f"{one.low:.3f}-{one.high:.3f}"
+    cells = [_score(row.mean), limits]
+    if width >= ROOMY:
+        ranks = "-" if rank is None else "-".join(dict.fromkeys(map(str, rank.drawn)))
+        cells += [ranks, str(counts.scored), str(counts.unparsable), str(counts.no_answer)]
+    else:
+        cells += [str(counts.scored), str(counts.unparsable + counts.no_answer)]
+    cells.append(str(counts.error))
+    return [*cells, _cost(row.cost, known=row.cost_known)] if width >= NARROW else cells
 
 
 def _labels(report: Report, width: int) -> list[str]:

@@ -3,8 +3,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,15 +16,16 @@ from pytest_llmkg.errors import UserError
 from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.files import write_atomically, write_reports
 from pytest_llmkg.reporting.markdown import render_markdown
-from pytest_llmkg.reporting.tabular import COLUMNS, render_csv, render_json
+from pytest_llmkg.reporting.tabular import COLUMNS, render_csv, render_json, write_parquet
 from pytest_llmkg.reporting.terminal import leaderboard_lines
 from pytest_llmkg.reporting.views import build_report
 from pytest_llmkg.store import Run
+from pytest_llmkg.suite_signature import signature_digest
 from tests.builders import DIALOGUE, FLAT, make_header, make_transcript, make_turn
 from tests.reporting.hostile import TEXTS, run_with
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pytest_llmkg.plain import Json
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 RUN = Run(
@@ -38,16 +42,37 @@ RUN = Run(
 
 
 def test_terminal_table() -> None:
-    assert leaderboard_lines(build_report([RUN])) == [
-        "     model  mean scored unparsable no answer errors      cost",
-        "  1  a     0.750      2          0         0      0   unknown",
-        "  2  b     0.050      1          1         0      1   unknown",
+    assert leaderboard_lines(build_report([RUN]), 80) == [
+        "      model   mean   95% interval scored unread  errors       cost",
+        "  1*  a      0.750              -      2      0       0    unknown",
+        "  2*  b      0.050              -      1      1       1    unknown",
+        "* leader group: not significantly worse than the best (paired tests, Holm)",
         "",
         "task label    [1]    [2]",
         "Flat        0.500  0.100",
         "Talk        1.000  0.000",
         "columns: the models in the order of the table above",
     ]
+
+
+def test_terminal_tells_how_sure_ranks_are() -> None:
+    good = [make_transcript(make_turn({"f1": 1 - k / 100}), model="good", case=f"c{k}") for k in range(20)]
+    bad = [make_transcript(make_turn({"f1": k / 100}), model="bad", case=f"c{k}") for k in range(20)]
+    lines = leaderboard_lines(build_report([Run(make_header("bad", "good"), {}, (*good, *bad))]), 100)
+    assert " ".join(lines[0].split()) == "model mean 95% interval ranks scored unparsable no answer errors cost"
+    place, name, mean, limits, ranks = lines[1].split()[:5]
+    assert (place, name, mean, ranks) == ("1*", "good", "0.905", "1")
+    low, high = map(float, limits.split("-"))
+    assert low < 0.905 < high
+    assert lines[2].split()[:3] == ["2", "bad", "0.095"]
+
+
+def test_terminal_of_nothing() -> None:
+    assert leaderboard_lines(build_report([Run(make_header(), {}, ())])) == ["no model was measured"]
+    assert (
+        leaderboard_lines(build_report([Run(make_header("m"), {}, ())]))[-1]
+        == "no dialogue was held, so there is nothing to rank"
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -111,9 +136,59 @@ def test_json_holds_the_rows() -> None:
     assert data["made"] == "2026-11-30T12:00:00+00:00"
 
 
+def test_json_tells_how_sure_numbers_are_and_what_is_missing() -> None:
+    planned: dict[str, Json] = {"a": {"Flat": 3}, "b": {"Flat": 4}}
+    run = Run(replace(RUN.header, settings={"planned": planned, "suite": {"seed": 1}}), {}, RUN.transcripts)
+    data = json.loads(render_json(build_report([run]), NOW, {"gate": {"passed": True}}))
+    first, second = data["ranking"]
+    assert (data["schema"], data["gate"]) == (2, {"passed": True})
+    assert first["interval"]["mean"] == pytest.approx(0.75)
+    assert first["interval"]["reason"] is not None
+    assert (first["leader"], first["not_run"], second["not_run"]) == (True, 2, 2)
+    assert first["rank_limits"] == {"drawn": [1, 1], "tested": [1, 2]}
+    assert data["not_run"] == [
+        {"model": "a", "label": "Flat", "dialogues": 2},
+        {"model": "b", "label": "Flat", "dialogues": 2},
+    ]
+    assert data["runs"][0]["suite_signature"] == signature_digest({"seed": 1})
+    assert [(row["first"], row["second"]) for row in data["comparisons"]] == [("a", "b")]
+    assert [row["label"] for row in data["gains"]] == ["Talk", "Talk"]
+    assert data["published"]["models"] == ["a", "b"]
+
+
+def test_report_json_is_described() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report-json.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\| `([a-z_.]+)`", text, re.MULTILINE))
+    data = json.loads(render_json(build_report([RUN]), NOW))
+    assert described >= set(data)
+    for name in ("runs", "ranking", "labels", "comparisons", "gains"):
+        assert described >= {f"{name}.{key}" for key in data[name][0]}, name
+
+
+def test_parquet_holds_the_same_rows_as_csv(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    report = build_report([RUN])
+    path = tmp_path / "deep" / "scores.parquet"
+    count = write_parquet(report, path)
+    rows = parquet.read_table(path).to_pylist()
+    expected = list(csv.DictReader(io.StringIO(render_csv(report))))
+    assert len(rows) == count == len(expected)
+    for row, other in zip(rows, expected, strict=True):
+        assert row["value"] == (float(other["value"]) if other["value"] else None)
+        assert {k: str(v) for k, v in row.items() if k != "value"} == {k: v for k, v in other.items() if k != "value"}
+    assert [found.name for found in path.parent.iterdir()] == ["scores.parquet"]
+
+
+def test_parquet_without_its_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UserError, match=r"pip install 'pytest-llmkg\[parquet\]'"):
+        write_parquet(build_report([RUN]), tmp_path / "x.parquet")
+
+
 def test_markdown_table() -> None:
     text = render_markdown(build_report([RUN]), NOW)
-    assert "| 1 | a | 0.750 | 2 | 0 | 0 | 0 | \N{EN DASH} | 2.0 s |" in text
+    dash = "\N{EN DASH}"
+    assert f"| 1 | a | 0.750 | {dash} | 1 | yes | 2 | 0 | 0 | 0 | 0 | {dash} | 2.0 s |" in text
     assert "| Flat | f1 | 0.500 | 0.100 |" in text
 
 

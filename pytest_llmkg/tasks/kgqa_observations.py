@@ -70,6 +70,7 @@ def observations(
     right = _f(result, wanted)
     if result.error is None and right < 1.0:
         info["projectionF"] = _best_projection(result, wanted)
+    if result.error is None and right < 1.0 and result.boolean is None is wanted.boolean:
         info["encodingF"] = _f_of(set(map(_folded, flatten_result(result))), set(map(_folded, flatten_result(wanted))))
     if known is not None and right < 1.0:
         info["namespaceF"] = _with_right_namespaces(query, wanted, run, (known, declared))

@@ -123,6 +123,7 @@ def evaluate_kgqa(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> E
     corrected = corrected_scores(result, wanted, groups, ordered=ordered)
     notes = _notes(result, wanted) if abs(corrected["set_F@2"] - published["set_F"]) > 1e-9 else ()
     info: dict[str, Json] = {"sparql": query, "failure": failure, "error": None if query is None else result.error}
+    info["timedOut"] = result.timed_out
     info |= observations(
         case.text("query"),
         wanted,

@@ -37,8 +37,8 @@ class Controller:
         self._not_run: Counter[str] = Counter()
         self._server: DeskServer | None = None
         self._address: tuple[int, str] = (0, "")
-        self._run_again: set[str] = set()
-        self._lost, self._has_lost_worker = 0, False
+        self._run_again: dict[str, bool] = {}  # and whether it did
+        self._lost, self._deaths = 0, 0
         self._planned = False
         self._judged: Judged | None = None
 
@@ -85,7 +85,7 @@ class Controller:
                 str(state.keeper().directory),
                 state.keeper().lock,
                 *self._address,
-                knows_more=resumed is not None or self._has_lost_worker,
+                knows_more=resumed is not None or self._deaths > 0,
                 suspects=suspects,
             )
         elif resumed is not None:
@@ -99,7 +99,7 @@ class Controller:
         output = getattr(node, "workeroutput", None) or {}
         self._state.problems += [text for text in output.get(PROBLEMS, []) if text not in self._state.problems]
         self._record(output.get(DIALOGUES, []))
-        self._has_lost_worker |= error is not None
+        self._deaths += error is not None
         if error is not None and self._server is not None:
             self._lost = self._state.loop().run(self._server.wait_for_loss(self._lost, _LOSS_SECONDS))
 
@@ -107,11 +107,14 @@ class Controller:
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Runs a test again whose worker died: it may have been one of the other dialogues that were being held.
 
-        Those are held alone from now on, so that the second death names the right one.
+        Those are held alone from now on, so that the second death names the right one. When no worker will take the
+        dead one's place, nothing is run again.
         """
-        if self._server is None or not self._server.lost or crashitem in self._run_again:
+        option = self._config.option
+        most = option.maxworkerrestart or (option.numprocesses * 4 if option.numprocesses else self._deaths)
+        if self._server is None or not self._server.lost or crashitem in self._run_again or self._deaths > int(most):
             return
-        self._run_again.add(crashitem)
+        self._run_again[crashitem] = False
         report.outcome = _RERUN  # type: ignore[assignment]
         sched.mark_test_pending(crashitem)
 
@@ -129,6 +132,8 @@ class Controller:
         if reason is not None:
             self._not_run[reason] += 1
         self._record(held)
+        if report.nodeid in self._run_again and report.outcome != _RERUN:
+            self._run_again[report.nodeid] = True
         # A test whose process died is reported by pytest-xdist, in no phase.
         if report.failed and report.when not in ("setup", "call", "teardown") and self._state.built_suite is not None:
             self._guarded(lambda: self._state.keeper().record_lost(report.nodeid, report.longreprtext))
@@ -147,6 +152,10 @@ class Controller:
         if self._server is not None:
             self._state.loop().run(self._server.stop())
         state = self._state
+        for node_id in (node_id for node_id, did in self._run_again.items() if not did):
+            problem = f"{node_id} was not run again after its worker died"
+            state.problems.append(problem)
+            self._guarded(partial(state.keeper().record_lost, node_id, problem))
         for reason, number in self._not_run.items():
             again = f"; go on with --llmkg-resume={_shown(state.keeper().directory, self._config)}"
             state.problems.append(f"{number} dialogue(s) were not run, since {reason}{again}")

@@ -101,11 +101,12 @@ class Keeper:
     def plan(self, tests: Iterable[PlannedTest]) -> None:
         """Says which dialogues this session is to hold; the run file's header counts them."""
         models: dict[str, Counter[str]] = {model.id: Counter() for model in self._suite.models}
+        held, kept = frozenset() if self.resumed is None else self.resumed.finished(), set()
         for test in tests:
             if test.case and test.model and test.iteration:
                 models[test.model.id][test.case.label] += 1
+                kept |= {(test.case.label, test.case.id, test.model.id, test.iteration)} & held
         self._planned = {model: dict(sorted(labels.items())) for model, labels in models.items()}
-        kept = () if self.resumed is None else [k for k, e in self.resumed.entries.items() if not e.failed]
         if self._suite.settings.shard is not None:
             self.open()  # a shard without any case is a run, too, or joining the shards would miss it
         self.tally.plan({model: labels.total() for model, labels in models.items()}, kept)

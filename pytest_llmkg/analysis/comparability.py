@@ -91,7 +91,8 @@ def compare_sides(before: Side, now: Side, pairs: Sequence[tuple[str, str]] | No
     """
     chosen = same_models(before, now) if pairs is None else tuple(pairs)
     found = _missing_models(before, now) if pairs is None else []
-    missing = [one for pair in chosen for one in _missing_dialogues(before, now, pair)]
+    held = _held(before.transcripts), _held(now.transcripts)
+    missing = [one for pair in chosen for one in _missing_dialogues((before, now), held, pair)]
     told = {(model, label) for model, label, _ in missing}
     found += [Finding("missing", text) for _, _, text in missing]
     found += [Finding("missing", _torn(side)) for side in (before, now) if side.truncated]
@@ -155,35 +156,33 @@ def _unheld(side: Side, models: set[str], told: set[tuple[str, str]]) -> list[Fi
     ]
 
 
-def _missing_dialogues(before: Side, now: Side, pair: tuple[str, str]) -> Iterator[tuple[str, str, str]]:
+def _missing_dialogues(
+    sides: tuple[Side, Side], held: tuple[_Held, _Held], pair: tuple[str, str]
+) -> Iterator[tuple[str, str, str]]:
     """Model and label with a sentence for each label where one side lacks values that the other has."""
-    old, new = _held(before.transcripts), _held(now.transcripts)
     # More iterations on one side are another signature, not missing dialogues.
-    rounds = min(before.header.iterations, now.header.iterations)
-    labels = {label: None for model, label in (*old, *new) if model in pair}
+    rounds = min(side.header.iterations for side in sides)
+    labels = {label for side, model in zip(held, pair, strict=True) for of, label in side if of == model}
     for label in sorted(labels):
-        one, other = old.get((pair[0], label), {}), new.get((pair[1], label), {})
-        for this, that, model, side, against in (
-            (one, other, pair[1], now, before),
-            (other, one, pair[0], before, now),
-        ):
-            wanted = sorted(key for key, valued in this.items() if valued and key[1] <= rounds)
-            lacking = [key for key in wanted if not that.get(key)]
+        own = [side.get((model, label), {}) for side, model in zip(held, pair, strict=True)]
+        for this, that in ((1, 0), (0, 1)):
+            wanted = sorted(key for key, valued in own[that].items() if valued and key[1] <= rounds)
+            lacking = [key for key in wanted if not own[this].get(key)]
             if lacking:
-                errors = sum(key in that for key in lacking)
-                why = "; ".join(
-                    part
-                    for part in (
-                        f"{len(lacking) - errors} not held" if len(lacking) > errors else "",
-                        f"{errors} ended as errors" if errors else "",
-                    )
-                    if part
+                yield (
+                    pair[this],
+                    label,
+                    (
+                        f"{sides[this].name} lacks {len(lacking)} of {len(wanted)} dialogues of model {pair[this]!r} on "
+                        f"{label!r} that {sides[that].name} has ({_why(lacking, own[this])}): {_names(lacking, rounds)}"
+                    ),
                 )
-                text = (
-                    f"{side.name} lacks {len(lacking)} of {len(wanted)} dialogues of model {model!r} on {label!r} that "
-                    f"{against.name} has ({why}): {_names(lacking, rounds)}"
-                )
-                yield model, label, text
+
+
+def _why(lacking: Sequence[tuple[str, int]], held: Mapping[tuple[str, int], bool]) -> str:
+    errors = sum(key in held for key in lacking)
+    reasons = {"not held": len(lacking) - errors, "ended as errors": errors}
+    return "; ".join(f"{number} {reason}" for reason, number in reasons.items() if number)
 
 
 def _names(keys: Sequence[tuple[str, int]], rounds: int) -> str:

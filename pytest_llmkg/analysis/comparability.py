@@ -169,14 +169,9 @@ def _missing_dialogues(
             wanted = sorted(key for key, valued in own[that].items() if valued and key[1] <= rounds)
             lacking = [key for key in wanted if not own[this].get(key)]
             if lacking:
-                yield (
-                    pair[this],
-                    label,
-                    (
-                        f"{sides[this].name} lacks {len(lacking)} of {len(wanted)} dialogues of model {pair[this]!r} on "
-                        f"{label!r} that {sides[that].name} has ({_why(lacking, own[this])}): {_names(lacking, rounds)}"
-                    ),
-                )
+                number = f"{len(lacking)} of {len(wanted)} dialogues of model {pair[this]!r} on {label!r}"
+                reason = f"{_why(lacking, own[this])}): {_names(lacking, rounds)}"
+                yield pair[this], label, f"{sides[this].name} lacks {number} that {sides[that].name} has ({reason}"
 
 
 def _why(lacking: Sequence[tuple[str, int]], held: Mapping[tuple[str, int], bool]) -> str:

@@ -11,15 +11,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import urllib.request
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pytest_llmkg.connectors.calls import Outcome, Speaker, call_until_taken
 from pytest_llmkg.connectors.failures import Refusal, read_refusal
+from pytest_llmkg.connectors.http_calls import broken_connection, proxy_for, read_body
 from pytest_llmkg.connectors.refused import Settings
-from pytest_llmkg.connectors.scrubbing import HiddenText, Secrets, clean_url
+from pytest_llmkg.connectors.scrubbing import Secrets, clean_url
 from pytest_llmkg.connectors.thinking import message_text
 from pytest_llmkg.connectors.usage import own_price, read_tokens, told_cost
 from pytest_llmkg.errors import ConnectorError
@@ -41,7 +40,6 @@ __all__ = ["MOST_BYTES", "OpenAIConnector"]
 MOST_BYTES = 32 * 2**20
 """The largest body that is read; an answer of a model has kilobytes."""
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Words of litellm about its own work, which no server knows.
 _NOT_FOR_SERVERS = frozenset(
     ("additional_drop_params", "allowed_openai_params", "custom_llm_provider", "drop_params", "extra_body")
@@ -88,7 +86,7 @@ class OpenAIConnector:
             import aiohttp
 
             endpoint = self._endpoint
-            self._proxy = _proxy(endpoint.url)
+            self._proxy = proxy_for(endpoint.url)
             headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "pytest-llmkg"}
             if endpoint.authorization is not None:
                 headers["Authorization"] = endpoint.authorization
@@ -117,9 +115,9 @@ class OpenAIConnector:
             async with session.post(
                 self._endpoint.url, data=body, allow_redirects=False, proxy=self._proxy
             ) as response:
-                raw = await _read(response)
+                raw = await read_body(response, MOST_BYTES)
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as error:
-            return _broken(error)
+            return broken_connection(error)
         if raw is None:
             return Refusal(f"the endpoint sent more than {MOST_BYTES // 2**20} MiB", is_final=True)
         status = 200 if 200 <= response.status < 300 else response.status
@@ -163,49 +161,6 @@ class OpenAIConnector:
         if cost is None and self._endpoint.tells_cost:
             cost = told_cost(told)
         return tokens if cost is None else replace(tokens, cost=cost)
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes | None:
-    """The body, None when it is too large to be an answer; a server may not fill our memory."""
-    size, parts = 0, []
-    while part := await response.content.readany():
-        size += len(part)
-        if size > MOST_BYTES:
-            response.close()
-            return None
-        parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _broken(error: Exception) -> Refusal:
-    """What went wrong with the connection, in words."""
-    import aiohttp
-
-    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
-        return Refusal(f"no secure connection: {error}", is_final=True)
-    if isinstance(error, aiohttp.InvalidURL | RuntimeError) or type(error) is ValueError:
-        # A header with a line break, or a session that was closed meanwhile.
-        return Refusal(f"the request cannot be sent: {error}", is_final=True)
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return Refusal("the connection failed: the endpoint closed it without an answer")
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return Refusal("the connection failed: it broke off in the middle of the answer")
-    if isinstance(error, aiohttp.ClientResponseError):
-        return Refusal(f"the endpoint sent no HTTP: {error.message}")
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    number = cause.errno if isinstance(cause, OSError) else None
-    text = os.strerror(number) if number is not None and number > 0 else str(cause)
-    return Refusal(f"the connection failed: {text or type(error).__name__}")
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for ``url``, looked up once instead of at each call; never for loopback."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host in _LOOPBACK or urllib.request.proxy_bypass(host):
-        return None
-    proxy = urllib.request.getproxies().get(parts.scheme)
-    return None if proxy is None else HiddenText(proxy)
 
 
 def _for_body(extra: Mapping[str, Json]) -> dict[str, Json]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_llmkg.connectors.endpoints import own_endpoint
-from pytest_llmkg.connectors.openai_api import OpenAIConnector, _proxy
+from pytest_llmkg.connectors.http_calls import proxy_for
+from pytest_llmkg.connectors.openai_api import OpenAIConnector
 from pytest_llmkg.errors import ConnectorError
 from pytest_llmkg.records import Answer, Message, Usage
 from tests.connectors.litellm_calls import REQUEST, Lean, lean_connector, spec
@@ -240,7 +241,7 @@ def test_a_proxy_of_the_environment_is_used_except_where_it_must_not(
     monkeypatch.setenv("http_proxy", "http://me:pw@proxy.example:3128")
     monkeypatch.setenv("no_proxy", "near.example")
     monkeypatch.delenv("https_proxy", raising=False)
-    found = _proxy(url)
+    found = proxy_for(url)
     assert found == proxy
     assert "pw" not in repr(found)
 

@@ -9,13 +9,9 @@ from pytest_llmkg.kg.terms import XSD
 
 __all__ = ["canonical"]
 
-_INTEGERS = frozenset(
-    XSD + name
-    for name in (
-        "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
-        "unsignedLong unsignedInt unsignedShort unsignedByte"
-    ).split()
-)
+_SIGNED = ("integer", "int", "long", "short", "byte", "nonPositiveInteger", "negativeInteger")
+_UNSIGNED = ("nonNegativeInteger", "positiveInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte")
+_INTEGERS = frozenset(XSD + name for name in (*_SIGNED, *_UNSIGNED))
 _BOOLEANS = {"1": "true", "0": "false"}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")  # more digits than that Python does not read
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})")

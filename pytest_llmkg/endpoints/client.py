@@ -35,12 +35,14 @@ _SLOW_TRIES = 2
 _PROBE = Prepared("ASK { }", "ASK")
 _PROBE_SECONDS = 10.0
 _LONGEST_WAIT = 3600.0
-# What engines say of a query in a response that is not 400: Virtuoso's SQL states of syntax (37000), of the estimated
-# or actual time (42000, S1T00) and of bad data (22...); the exceptions of Blazegraph and RDF4J; Oxigraph's words.
+# What servers say of a query with another status than 400: that it costs too much (Virtuoso's SQL states for the
+# estimated and the actual time, Blazegraph, RDF4J), that it is malformed, that a function is unknown (Oxigraph).
 _ABOUT_QUERY = re.compile(
-    r"\bVirtuoso (?:37000|42000|S1T00|22\w{3})\b|\b(?:MalformedQuery|QueryTimeout|QueryInterrupted)Exception\b"
+    r"\bVirtuoso (?:42000|S1T00)\b|\b(?:MalformedQuery|QueryTimeout|QueryInterrupted)Exception\b"
     r"|custom function <[^<>]*> is not supported"
 )
+# Valid queries that a server cannot do (a path without a known end, division by 0): its fault, and it will not pass.
+_LASTING = re.compile(r"\bVirtuoso \w{5} Error\b")
 
 
 class SparqlEndpoint:
@@ -184,7 +186,7 @@ def _check_status(response: Response) -> None:
     if status in _SLOW:
         raise fault("slow", f"it gave up in time ({told})", status=status, retryable=True)
     is_page = looks_like_html(response.media_type, response.body)
-    can_pass = status in _PASSING and not _ABOUT_QUERY.search(said)
+    can_pass = status in _PASSING and not _ABOUT_QUERY.search(said) and not _LASTING.search(said)
     kind: FaultKind = "html" if is_page and status not in {400, *_PASSING} else "status"
     raise fault(kind, told, status=status, retryable=can_pass, retry_after=_retry_after(headers))
 

@@ -68,7 +68,8 @@ def _replaced(query: str, clauses: list[Clause]) -> str:
     kept, place = [], 0
     for clause in clauses:
         if clause.word == "SERVICE":
-            kept += [query[place : clause.start], "GRAPH ", clause.text]
+            target = clause.text if clause.target is None else f"<{clause.target}>"  # rdflib leaves relative ones alone
+            kept += [query[place : clause.start], "GRAPH ", target]
             place = clause.target_end
         elif clause.word == "GRAPH":
             kept += [query[place : clause.target_start], _NO_GRAPH]

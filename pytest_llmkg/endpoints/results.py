@@ -117,8 +117,7 @@ def _json(response: Response) -> Mapping[str, object]:
     try:
         data = json.loads(body)
     except (ValueError, RecursionError) as error:
-        text = body.strip(b"\xef\xbb\xbf \t\r\n")
-        if not text or (text.startswith(b"{") and not text.endswith(b"}")):
+        if _breaks_off(body, error):
             message = f"answered with JSON that breaks off after {len(body)} bytes"
             raise fault("truncated", message, retryable=True) from error
         told = response.media_type or "a body without media type"
@@ -126,6 +125,17 @@ def _json(response: Response) -> Mapping[str, object]:
     if not isinstance(data, dict):
         raise fault("garbled", f"answered with JSON that is no result: {excerpt(body)}")
     return data
+
+
+def _breaks_off(body: bytes, error: Exception) -> bool:
+    """Whether ``body`` is the beginning of an object, by where the parser stopped."""
+    text = body.strip(b"\xef\xbb\xbf \t\r\n")
+    if not text or not text.startswith(b"{"):
+        return not text
+    if isinstance(error, json.JSONDecodeError):
+        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+        return at_end or not text.endswith(b"}")
+    return not text.endswith(b"}")
 
 
 def _names(found: object) -> tuple[str, ...] | None:

@@ -202,9 +202,10 @@ def test_results_are_remembered_and_faults_are_not(sandbox: Sandbox, faulty: Fau
 def test_authentication_comes_from_the_environment_and_is_never_shown(
     ask: Ask, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GRAPH_TOKEN", "s3cret-token")
+    name = "GRAPH_TOKEN"
+    monkeypatch.setenv(name, "s3cret-token")
     with pytest.raises(EndpointError) as caught:
-        ask("secret", **{"token_env": "GRAPH_TOKEN"})
+        ask("secret", token_env=name)
     assert "you sent Bearer ***" in str(caught.value)
     assert "s3cret" not in str(caught.value)
     monkeypatch.setenv("GRAPH_USER", "ann")

@@ -30,6 +30,7 @@ __all__ = [
     "AskRequest",
     "Connector",
     "ConnectorFactory",
+    "Example",
     "FieldType",
     "GraphText",
     "KgEngine",
@@ -40,6 +41,7 @@ __all__ = [
     "Term",
     "TolerantRdf",
     "UnansweredError",
+    "Workbench",
 ]
 
 
@@ -213,6 +215,34 @@ class Connector(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A question on a graph with a query that answers it, to learn from; ``id`` is unique in its pool."""
+
+    id: str
+    question: str
+    query: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """What a connector around another one works with. Nothing in it tells what the reference of a case is.
+
+    Attributes:
+        inner: the wrapped model, with its own limits, repeated calls, cache and prices.
+        engine: runs queries on the graphs of ``graph``.
+        graph: the graph that a request asks about, None when it asks about none.
+        examples: the examples that may be looked at for a request: never those of its own part of the questions, and
+            the very same tuple for all requests of a part.
+    """
+
+    inner: Connector
+    engine: KgEngine
+    graph: Callable[[AskRequest], GraphText | None]
+    examples: Callable[[AskRequest], tuple[Example, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorFactory:
     """Makes the connector of a model whose ``--models`` entry begins with ``scheme``.
 
@@ -225,6 +255,9 @@ class ConnectorFactory:
         at_once: calls that one process can make at once, whatever is asked for (a model inside it answers one by one);
             None for as many as wanted.
         is_free: True when asking costs nothing now, whatever the answers' usage says (a replay tells the old price).
+        wrap: for schemes whose argument is another model (``rag:gpt-4o``): builds the connector around that one's, in
+            place of ``make``. Its calls are counted and limited as the wrapped model's.
+        inner: the entry of ``--models`` to wrap when the scheme's own argument names none (``copy-nearest:FILE``).
     """
 
     scheme: str
@@ -234,3 +267,5 @@ class ConnectorFactory:
     address: Callable[[ModelSpec], str | None] = field(default=lambda spec: spec.api_base)
     at_once: int | None = None
     is_free: bool = False
+    wrap: Callable[[ModelSpec, Workbench], Connector] | None = None
+    inner: str | None = None

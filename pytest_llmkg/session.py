@@ -22,6 +22,7 @@ from pytest_llmkg.records import Answer, Case, TaskInfo, Transcript, Turn
 from pytest_llmkg.scheduling.ahead import Ahead, Job
 from pytest_llmkg.scheduling.asking import Patience, PatientConnector
 from pytest_llmkg.scheduling.desk import LocalDesk, ModelLimits
+from pytest_llmkg.wrapping import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -52,10 +53,12 @@ def make_desk(suite: Suite, processes: int, share: int = 1) -> LocalDesk:
         most = settings.concurrency * processes
         at_once = most if model.max_concurrency is None else min(most, max(1, model.max_concurrency // share))
         rpm = None if model.rpm is None else max(1, model.rpm // share)
-        return ModelLimits(at_once, rpm, suite.connectors.get(model.connector).is_free)
+        caller = suite.wrapped.get(model.id, model)
+        return ModelLimits(at_once, rpm, suite.connectors.get(caller.connector).is_free)
 
     most = None if settings.max_cost is None else settings.max_cost / share
-    return LocalDesk({model.id: limits(model) for model in suite.models}, most)
+    # A wrapped model may be under test itself: calls of both then share its limits.
+    return LocalDesk({model.id: limits(model) for model in (*suite.wrapped.values(), *suite.models)}, most)
 
 
 class Runner:
@@ -90,6 +93,7 @@ class Runner:
         self._desk = desk
         self._cache = None if suite.settings.cache is None else AnswerCache(suite.settings.cache)
         self._connectors: dict[str, Connector] = {}
+        self._workshop = Workshop(suite.all_cases, suite.graphs, self._kg, suite.settings.seed)
         self.keep(kept)
         self._ahead = Ahead(
             loop, self._hold, self._written, desk, {model.id: self._width(model) for model in suite.models}
@@ -198,8 +202,9 @@ class Runner:
 
     def _width(self, model: ModelSpec) -> int:
         """Dialogues of ``model`` that this process holds at once."""
+        caller = self.suite.wrapped.get(model.id, model)
         limits = (self.suite.settings.concurrency, model.max_concurrency)
-        return min(limit for limit in (*limits, self._factory(model).at_once) if limit is not None)
+        return min(limit for limit in (*limits, self._factory(caller).at_once) if limit is not None)
 
     def _info(self, transcript: Transcript) -> TaskInfo:
         return self.suite.tasks.get(transcript.task).info
@@ -209,16 +214,22 @@ class Runner:
 
     def _connector(self, model: ModelSpec) -> Connector:
         if model.id not in self._connectors:
-            factory = self._factory(model)
-            self._connectors[model.id] = PatientConnector(
-                replace(model, api_base=factory.address(model)),
-                factory.make(model),
-                self._desk,
-                Patience(self.suite.settings.retries),
-                None if factory.is_free else self._cache,
-                self.problems.append,
-            )
+            self._connectors[model.id] = self._made_connector(model)
         return self._connectors[model.id]
+
+    def _made_connector(self, model: ModelSpec) -> Connector:
+        factory = self._factory(model)
+        if factory.wrap is not None:  # every call is made, limited and repeated by the one inside
+            inner = self._made_connector(self.suite.wrapped[model.id])
+            return self._workshop.watched(factory.wrap(model, self._workshop.bench(inner)))
+        return PatientConnector(
+            replace(model, api_base=factory.address(model)),
+            factory.make(model),
+            self._desk,
+            Patience(self.suite.settings.retries),
+            None if factory.is_free else self._cache,
+            self.problems.append,
+        )
 
 
 def _storable(transcript: Transcript) -> Transcript:

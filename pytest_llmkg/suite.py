@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pytest_llmkg.cases.files import load_case_files
-from pytest_llmkg.cases.graph_files import graph_file, with_graphs
+from pytest_llmkg.cases.graph_files import GraphFile, graph_file, with_graphs
 from pytest_llmkg.cases.question_sets import is_question_file
 from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
@@ -21,6 +22,7 @@ from pytest_llmkg.records import Case, ModelSpec
 from pytest_llmkg.registry import Registry, unknown_name
 from pytest_llmkg.suite_signature import suite_signature
 from pytest_llmkg.tasks import discover_tasks
+from pytest_llmkg.wrapping import wrapped_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,13 +50,18 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """All that a session may run: tasks, connectors, models and the chosen cases, in a fixed order."""
+    """All that a session may run: tasks, connectors, models and the chosen cases, in a fixed order.
+
+    ``wrapped`` are the models inside others (``rag:MODEL``), by the id of the outer one; ``graphs`` those of ``--kg``.
+    """
 
     settings: Settings
     tasks: Registry[Task]
     connectors: Registry[ConnectorFactory]
     models: tuple[ModelSpec, ...]
     all_cases: tuple[Case, ...]
+    wrapped: Mapping[str, ModelSpec] = field(default_factory=dict)
+    graphs: Mapping[str, GraphFile] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -113,7 +120,7 @@ class Suite:
         Raises:
             UserError: says which one and what to do.
         """
-        for model in self.models:
+        for model in (*self.models, *self.wrapped.values()):
             self.connectors.get(model.connector).check(model)
 
     def header_lines(self) -> list[str]:
@@ -154,7 +161,8 @@ def build_suite(
     for factory in (*discover(), *_checked(connectors, ConnectorFactory, "pytest_llmkg_connectors")):
         connector_registry.add(factory.scheme, _with_contained(factory))
     table = load_model_table(model_table_paths(root))
-    models = resolve_models(settings.models, table, connector_registry.names())
+    named = resolve_models(settings.models, table, connector_registry.names())
+    models, wrapped = wrapped_models(named, table, connector_registry)
     for folder in settings.case_files:
         if folder.is_dir() and not any(case_files_in(folder)) and not is_question_file(folder):
             raise UserError(f"{folder}: the folder holds no case file (*.toml or *.toml.sealed)")
@@ -163,7 +171,7 @@ def build_suite(
     choice = _Choice(settings.tasks)
     cases = load_case_files(paths, data / "graphs", task_registry, settings.seed, choice.wants, graphs)
     choice.check()
-    return Suite(settings, task_registry, connector_registry, models, cases)
+    return Suite(settings, task_registry, connector_registry, models, cases, wrapped, graphs)
 
 
 def _checked(lists: Iterable[object], kind: type[T], hook: str) -> Iterator[T]:
@@ -192,7 +200,12 @@ class _Contained:
 
 
 def _with_contained(factory: ConnectorFactory) -> ConnectorFactory:
-    return replace(factory, make=lambda spec: _Contained(factory.make(spec)))
+    wrap = factory.wrap
+    return replace(
+        factory,
+        make=lambda spec: _Contained(factory.make(spec)),
+        wrap=None if wrap is None else lambda spec, bench: _Contained(wrap(spec, bench)),
+    )
 
 
 def _contained(task: Task) -> Task:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
-__all__ = ["ClassUse", "GraphProfile", "PropertyUse", "profile_from_frame", "profile_store"]
+    from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult
+
+__all__ = ["ClassUse", "GraphProfile", "PropertyUse", "profile_by_queries", "profile_from_frame", "profile_store"]
 
 # Two joins without an outer one take two thirds of the time that one query with OPTIONAL takes.
 _VALUES = """\
@@ -152,3 +154,36 @@ def profile_from_frame(frame: Mapping[str, Any]) -> GraphProfile:
 
 def _sorted(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(((name, n) for name, n in counts.items() if n > 0), key=lambda item: (-item[1], item[0])))
+
+
+def profile_by_queries(engine: KgEngine, graph: GraphText, *, ranges: bool = True) -> GraphProfile:
+    """The profile of ``graph`` by the same queries, sent to an engine that can only be queried (an endpoint).
+
+    Raises:
+        EndpointError: the endpoint gave no result.
+    """
+    results = {
+        "values": engine.run_query(graph, _VALUES, {}),
+        "predicates": engine.run_query(graph, _PREDICATES, {}),
+        **({"links": engine.run_query(graph, _LINKS, {})} if ranges else {}),
+    }
+    errors = [result.error for result in results.values() if result.error is not None]
+    if errors:
+        return GraphProfile(error=errors[0])
+    frame: dict[str, Any] = {"links": [], **{name: _plain_rows(result) for name, result in results.items()}}
+    names = [row[0] for row in (*frame["values"], *frame["predicates"])]
+    known = {f"<{name}>" for name in names if ">" not in name}
+    wanted = " ".join(sorted(known)), " ".join(f"<{name}>" for name in _LABELS)
+    asked = engine.run_query(
+        graph, f"SELECT ?s ?o {{ VALUES ?s {{ {wanted[0]} }} VALUES ?p {{ {wanted[1]} }} ?s ?p ?o }}", {}
+    )
+    labels: dict[str, list[str]] = {}
+    for name, text in _plain_rows(asked):  # a graph without labels is searched by names alone
+        labels.setdefault(name, []).append(text[:_LONGEST_LABEL])
+    return profile_from_frame({**frame, "labels": list(labels.items())})
+
+
+def _plain_rows(result: QueryResult) -> list[list[Any]]:
+    """Rows as the frame has them: names as texts, the count at the end as a number."""
+    rows = [["" if term is None else term.value for term in row] for row in result.rows]
+    return [[*row[:-1], int(row[-1])] if result.variables[-1:] == ("n",) else row for row in rows]

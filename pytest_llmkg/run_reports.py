@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_llmkg.errors import LlmkgError, UserError
 from pytest_llmkg.plain import from_plain, to_plain
+from pytest_llmkg.records import (
+    Answer,
+    Evaluation,
+    ModelSpec,
+    Prompt,
+    RunHeader,
+    ScoreSet,
+    TaskInfo,
+    Transcript,
+    Turn,
+    Usage,
+)
+from pytest_llmkg.store import FILE_NAME, SCHEMA, RunWriter
 
 __all__ = ["ReportProcess", "ReportRequest", "Written", "write_run_reports"]
 
 _READY_SECONDS = 600.0
-# What functions of the reports import when they need it.
-_HEAVY = (
-    "pytest_llmkg.reporting.files",
-    "pytest_llmkg.reporting.terminal",
-    "jinja2",
-    "matplotlib.backends.backend_svg",
-    "numpy",
-    "scipy.special",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +119,26 @@ def main() -> None:
     """Loads what reports need, reads a request from standard input and writes the outcome to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests; the reports are still wanted
     output, sys.stdout = sys.stdout, sys.stderr
-    for name in _HEAVY:
-        importlib.import_module(name)
+    _rehearse()
     line = sys.stdin.readline()
     if line:
         output.write(json.dumps(to_plain(write_run_reports(from_plain(ReportRequest, json.loads(line))))))
         output.flush()
+
+
+def _rehearse() -> None:
+    """Writes the reports of a made-up run to nowhere: what they need is loaded, compiled and drawn once."""
+    info = TaskInfo("Rehearsal", "1", "RDF", "A rehearsal.", "score")
+    evaluation = Evaluation("scored", (ScoreSet("rehearsal", {"score": 1.0}),))
+    turns = (Turn(Prompt.user("?"), Answer("!", usage=Usage(1, 1, 0.1), seconds=1.0), evaluation),)
+    made = [
+        Transcript(case, "Rehearsal", info.name, model, 1, turns, "2026-01-01T00:00:00+00:00", 1.0)
+        for case in ("a", "b", "c")
+        for model in ("one", "two")
+    ]
+    models = tuple(ModelSpec(name, name, "none") for name in ("one", "two"))
+    with tempfile.TemporaryDirectory(prefix="llmkg-") as folder, RunWriter(Path(folder) / FILE_NAME) as writer:
+        writer.header(RunHeader(SCHEMA, "rehearsal", made[0].started, {}, models, (info,), 1, 1))
+        for transcript in made:
+            writer.transcript(transcript)
+        write_run_reports(ReportRequest(folder, str(Path(folder) / "newest.html"), 80))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,7 @@ def _capabilities(report: Report) -> dict[str, Any]:
     return {name: (tuple(names), scores) for name, (names, scores) in found.items()}
 
 
+@cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

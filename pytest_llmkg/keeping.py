@@ -165,6 +165,8 @@ class Keeper:
             RunFileError: the run file cannot be written or read again; what it lacks was saved elsewhere.
         """
         with self._writing:
+            if self.resumed is not None:
+                self.open()  # it may have been killed when only its reports were missing
             if self._writer is None:
                 return None
             self._write_late()

@@ -149,7 +149,7 @@ class BoundDialogue(NamedTuple):
         except NotRunError as error:
             item.stash[_NOT_RUN] = str(error)
             pytest.skip(f"not run: {error}")
-        except UserError as error:
+        except (UserError, OSError) as error:
             state.give_up(f"no dialogue was recorded from here on: {error}")
             pytest.fail(str(error), pytrace=False)
         if not runner.is_in_run_file(job):

@@ -86,7 +86,7 @@ class Runner:
         self.problems: list[str] = []
         self._loop = loop
         self._record = record
-        self._suspects = frozenset(suspects)
+        self._suspects = set(suspects)
         size = max(2, min(_MOST_SANDBOXES, os.cpu_count() or 1))
         self._kg = SandboxPool(size)
         self._scorers = ThreadPoolExecutor(size + 2, "llmkg-score")
@@ -103,6 +103,10 @@ class Runner:
         """From now on takes finished dialogues from ``kept``."""
         self._kept = kept
         self._finished = frozenset() if kept is None else kept.finished()
+
+    def suspect(self, names: Iterable[str]) -> None:
+        """From now on holds these dialogues, too, only when a test asks for them."""
+        self._suspects.update(names)
 
     def plan(self, jobs: Iterable[Job]) -> None:
         """Begins to hold ``jobs``, in this order, before tests ask for them."""

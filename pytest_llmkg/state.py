@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from pytest_llmkg.keeping import Keeper
     from pytest_llmkg.run_reports import Written
     from pytest_llmkg.scheduling.ahead import Job
-    from pytest_llmkg.scheduling.desk import Desk, LocalDesk
+    from pytest_llmkg.scheduling.desk import LocalDesk
     from pytest_llmkg.scheduling.loop_thread import LoopThread
+    from pytest_llmkg.scheduling.remote_desk import RemoteDesk
     from pytest_llmkg.session import Runner
     from pytest_llmkg.suite import Suite
     from pytest_llmkg.workers import PartKeeper, WorkerInput, WorkQueue
@@ -45,6 +46,7 @@ class SessionState:
         self._keeper: Keeper | None = None
         self._loop: LoopThread | None = None
         self._desk: LocalDesk | None = None
+        self._remote_desk: RemoteDesk | None = None
         self._runner: Runner | None = None
         self._upcoming: AllTests | WorkQueue | None = None
 
@@ -132,6 +134,8 @@ class SessionState:
         if items and not first and self.given is not None:
             # Tests that another worker was given first, and may have finished.
             self._runner.keep(known_run(self.given, self.suite().settings.resume))
+            if self._remote_desk is not None:
+                self._runner.suspect(self.loop().run(self._remote_desk.lost()))
         self._runner.plan(_jobs(items))
         return self._runner
 
@@ -166,6 +170,7 @@ class SessionState:
         from pytest_llmkg.session import Runner
 
         keeper = self.keeper()
+        keeper.open()  # a run that is killed before its first dialogue ends can be gone on with, too
         return Runner(self.suite(), self.loop(), self.desk(), keeper.record, keeper.resumed)
 
     def _working_runner(self, given: WorkerInput) -> Runner:
@@ -174,9 +179,9 @@ class SessionState:
         from pytest_llmkg.workers import PartKeeper, known_run
 
         self.part = PartKeeper(given, self.config.workerinput["workerid"])  # type: ignore[attr-defined]
-        desk: Desk = RemoteDesk(DeskAddress(given.port, given.token))
-        if not given.port:
-            desk = make_desk(self.suite(), 1, share=given.processes)
+        if given.port:
+            self._remote_desk = RemoteDesk(DeskAddress(given.port, given.token))
+        desk = self._remote_desk or make_desk(self.suite(), 1, share=given.processes)
         known = known_run(given, self.suite().settings.resume) if given.knows_more else None
         return Runner(self.suite(), self.loop(), desk, self.part.record, known, given.suspects)
 

@@ -19,7 +19,7 @@ from pytest_llmkg.plain import to_plain
 from pytest_llmkg.scheduling.desk import CallReport, LocalDesk, Permit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Collection, Coroutine
 
 __all__ = ["DeskAddress", "DeskServer", "RemoteDesk"]
 
@@ -74,7 +74,7 @@ class DeskServer:
         return len(self.lost)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        visitor = _Visitor(self._desk, self._prepare, writer)
+        visitor = _Visitor(self._desk, self._prepare, self.lost, writer)
         try:
             if hmac.compare_digest((await reader.readline()).strip(), self._token.encode()):
                 while line := await reader.readline():
@@ -89,9 +89,16 @@ class DeskServer:
 class _Visitor:
     """One worker's connection, and what it holds."""
 
-    def __init__(self, desk: LocalDesk, prepare: Callable[[], str | None], writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        desk: LocalDesk,
+        prepare: Callable[[], str | None],
+        lost: Collection[tuple[str, str]],
+        writer: asyncio.StreamWriter,
+    ) -> None:
         self._desk = desk
         self._prepare = prepare
+        self._lost = lost
         self._writer = writer
         self._permits: dict[int, tuple[str, Permit]] = {}
         self._dialogues: set[tuple[str, str]] = set()
@@ -102,6 +109,8 @@ class _Visitor:
         match message["do"]:
             case "begin":
                 self._start(self._begin(message["id"], model, str(message["key"])))
+            case "lost":
+                self._say({"id": message["id"], "lost": sorted(name for _, name in self._lost)})
             case "end" if (model, message["key"]) in self._dialogues:
                 self._dialogues.remove((model, message["key"]))
                 self._desk.end_dialogue(model, message["key"], message["cost"], was_asked=message["was_asked"])
@@ -167,6 +176,10 @@ class RemoteDesk:
 
         answer = await self._asked({"do": "begin", "model": model, "key": key}, undo)
         return None if answer["reason"] is None else str(answer["reason"])
+
+    async def lost(self) -> list[str]:
+        """Names of the dialogues that other workers were holding when they died."""
+        return [str(name) for name in (await self._asked({"do": "lost", "model": ""}, lambda _: None))["lost"]]
 
     def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
         """See `Desk.end_dialogue`."""

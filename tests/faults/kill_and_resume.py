@@ -40,7 +40,7 @@ class Way:
 
     Attributes:
         name: says it.
-        options: of pytest, in both sessions.
+        options: of pytest, in both sessions; the first one does not wait long for a server that is gone.
         kill: kills it.
         survives: whether the session is expected to go on.
     """
@@ -133,7 +133,7 @@ def hold_round(directory: Path, way: Way, seed: int) -> Round:
 def _broken_off(project: SquareProject, server: Server, way: Way, moment: random.Random) -> int:
     """Begins the run and kills what is to be killed; returns after how many requests."""
     wanted = moment.randint(1, len(PLANNED))
-    process = project.start(*way.options)
+    process = project.start(*way.options, *(["--llmkg-retries=3"] if way.survives and not way.options else []))
     wait_until(lambda: server.log.came() >= wanted or process.poll() is not None, _SECONDS, f"request number {wanted}")
     assert process.poll() is None, f"the run ended before request number {wanted}"
     time.sleep(moment.uniform(0, 0.1))

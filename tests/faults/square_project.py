@@ -170,7 +170,8 @@ class SquareProject:
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line"),
             *("--llmkg-cases=squares.toml", "--tasks=Squares", f"--models={','.join(MODELS)}"),
-            *(f"--llmkg-concurrency={self.concurrency}", where, *more),
+            # With 5 repetitions one of 500 dialogues would meet 6 faults in a row once in 18 runs.
+            *(f"--llmkg-concurrency={self.concurrency}", "--llmkg-retries=10", where, *more),
         ]
         keep = {k: v for k, v in os.environ.items() if not k.upper().endswith(("_PROXY", "_BASE_URL", "_API_BASE"))}
         with (self.path / "output.txt").open("ab") as output:

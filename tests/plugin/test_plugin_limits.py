@@ -1,0 +1,142 @@
+"""Limits hold for all workers together: calls at once, calls a minute, money; paid answers are not paid again."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.openai_server import Fault, OpenAIServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.plugin.conftest import Project
+
+
+def table(project: Project, server: OpenAIServer, **settings: object) -> str:
+    """Writes the model ``mine``, which goes to ``server``, and gives its name."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    head = ["[models.mine]", 'model = "openai/any"', f'api_base = "{server.url}"']
+    (project.path / "llmkg.toml").write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
+    return "--models=mine"
+
+
+@pytest.fixture
+def distinct(project: Project) -> None:
+    """Gives each case another prompt, since equal ones are one answer for the cache."""
+    cases = project.path / "tiny.toml"
+    text = cases.read_text()
+    for name in ("one", "two", "three"):
+        text = text.replace(
+            f'id = "{name}"', f'id = "{name}"\nquery = "SELECT ?{name} WHERE {{ :ada :knows ?{name} }}"'
+        )
+    cases.write_text(text)
+
+
+def test_max_concurrency_holds_for_all_processes(
+    project: Project, server: OpenAIServer, spread: tuple[str, ...]
+) -> None:
+    server.latency = 0.2
+    args = (table(project, server, max_concurrency=2), "--iterations=6", "--llmkg-run-dir=run")
+    project.run_apart(*spread, *args).assert_outcomes(passed=18)
+    assert server.peak == 2
+
+
+@pytest.mark.parametrize(("mode", "most"), [((), 3), (("-n", "2"), 6)], ids=["plain", "n2"])
+def test_concurrency_is_for_each_process(
+    project: Project, server: OpenAIServer, mode: tuple[str, ...], most: int
+) -> None:
+    server.latency = 0.4
+    args = ("--models=openai/any", "--iterations=12", "--llmkg-concurrency=3", "--llmkg-run-dir=run")
+    project.run_apart(*mode, *args).assert_outcomes(passed=36)
+    assert 3 <= server.peak <= most
+
+
+class Clocked(OpenAIServer):
+    """Notes when requests come."""
+
+    def enter(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Fault | None:
+        self.__dict__.setdefault("times", []).append(time.monotonic())
+        return super().enter(path, headers, body)
+
+
+def test_requests_a_minute_hold_for_all_processes(
+    project: Project, spread: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 240 a minute 24 requests take 5.75 seconds, but the first of each process may set out late."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
+    with Clocked(reply=":bob") as server:
+        args = (table(project, server, rpm=240), "--iterations=8", "--llmkg-run-dir=run")
+        project.run_apart(*spread, *args).assert_outcomes(passed=24)
+    times: list[float] = server.__dict__["times"]
+    assert len(times) == 24
+    assert times[-1] - times[0] > 3
+
+
+# Each answer costs one dollar.
+PRICED = {"price_in": 0, "price_out": 1_000_000}
+
+
+def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
+    project: Project, server: OpenAIServer, spread: tuple[str, ...]
+) -> None:
+    server.usage, server.latency = (10, 1), 0.05
+    args = (table(project, server, **PRICED), "--iterations=4", *spread)
+    result = project.run_apart(*args, "--llmkg-max-cost=5", "--llmkg-run-dir=run")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert server.count == 5
+    result.assert_outcomes(passed=5, skipped=7)
+    result.stdout.fnmatch_lines(["llmkg: 7 dialogue(s) were not run, since --llmkg-max-cost=5 *--llmkg-resume=run"])
+    assert (project.path / "run" / "leaderboard.html").is_file()
+    assert len(project.scores()) == 5
+    assert project.errors() == {}
+    again = project.run_apart(*args, "--llmkg-resume=run")
+    assert again.ret == 0
+    assert server.count == 12
+    assert len(project.scores()) == 12
+
+
+def test_a_price_that_nobody_knows_cannot_be_limited(
+    project: Project, server: OpenAIServer, spread: tuple[str, ...]
+) -> None:
+    args = (table(project, server), "--iterations=4", "--llmkg-max-cost=5", "--llmkg-run-dir=run")
+    result = project.run_apart(*spread, *args)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["llmkg: * since the price of mine is unknown*price_in and price_out*"])
+    assert server.count == 1, "the first answer tells that the price is unknown"
+
+
+@pytest.mark.usefixtures("distinct")
+def test_a_cached_answer_is_not_asked_for_again(
+    project: Project, server: OpenAIServer, spread: tuple[str, ...]
+) -> None:
+    server.usage = (10, 1)
+    args = (table(project, server, **PRICED), "--iterations=4", "--llmkg-cache=kept", *spread)
+    assert project.run_apart(*args, "--llmkg-run-dir=first").ret == 0
+    assert server.count == 12
+    # What is not paid for is not counted against a limit.
+    assert project.run_apart(*args, "--llmkg-max-cost=0.5", "--llmkg-run-dir=second").ret == 0
+    assert server.count == 12
+    first, second = (
+        sorted((project.path / run / "scores.csv").read_bytes().splitlines()) for run in ("first", "second")
+    )
+    assert first == second
+    assert all(turn.answer.from_cache for t in project.stored("second").transcripts for turn in t.turns)
+
+
+@pytest.mark.usefixtures("distinct")
+def test_errors_are_not_cached(project: Project, server: OpenAIServer) -> None:
+    server.faults.extend([Fault("status", status=400)] * 3)
+    args = ("--models=openai/any", "--llmkg-cache=kept")
+    project.run_apart(*args, "--llmkg-run-dir=first").assert_outcomes(failed=3)
+    assert not cached(project.path / "kept")
+    project.run_apart(*args, "--llmkg-run-dir=second").assert_outcomes(passed=3)
+    assert server.count == 6
+    assert len(cached(project.path / "kept")) == 3
+
+
+def cached(directory: Path) -> list[Path]:
+    return list(directory.rglob("*.json"))

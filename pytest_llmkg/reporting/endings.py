@@ -52,21 +52,20 @@ _NORMAL = {None, "", "stop", "end_turn", "eos", "stop_sequence", "completed"}
 def endings_of(transcripts: Iterable[Transcript], infos: Iterable[TaskInfo]) -> tuple[Endings, ...]:
     """By label, first all models together, then each model, in the order in which they come."""
     by_name = {info.name: info for info in infos}
-    groups: dict[tuple[str, str], dict[str | None, list[Transcript]]] = {}
+    groups: dict[tuple[str, str], dict[str | None, list[tuple[Transcript, str]]]] = {}
     for transcript in transcripts:
         group = groups.setdefault((transcript.task, transcript.label), {None: []})
-        group[None].append(transcript)
-        group.setdefault(transcript.model, []).append(transcript)
+        one = (transcript, _kind(transcript, by_name.get(transcript.task)))
+        group[None].append(one)
+        group.setdefault(transcript.model, []).append(one)
     return tuple(
-        _endings(task, label, model, found, by_name.get(task))
-        for (task, label), group in groups.items()
-        for model, found in group.items()
+        _endings(task, label, model, found) for (task, label), group in groups.items() for model, found in group.items()
     )
 
 
-def _endings(task: str, label: str, model: str | None, found: list[Transcript], info: TaskInfo | None) -> Endings:
-    kinds = Counter(_kind(transcript, info) for transcript in found)
-    turns = [turn for transcript in found for turn in transcript.turns]
+def _endings(task: str, label: str, model: str | None, found: list[tuple[Transcript, str]]) -> Endings:
+    kinds = Counter(kind for _, kind in found)
+    turns = [turn for transcript, _ in found for turn in transcript.turns]
     hints = Counter(turn.feedback for turn in turns if turn.feedback is not None)
     stops = Counter(turn.answer.stop_reason for turn in turns)
     return Endings(

@@ -27,7 +27,18 @@ REPORT_SCHEMA = 2
 def render_json(report: Report, now: datetime, more: Mapping[str, Json] | None = None) -> str:
     """`report_plain` as JSON text, with further sections in ``more``, e.g. ``gate``."""
     data = report_plain(report, now) | dict(more or {})
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return "{\n" + ",\n".join(f"{_text(name)}: {_lines(value)}" for name, value in data.items()) + "\n}\n"
+
+
+def _lines(value: Json) -> str:
+    """``value`` with a line for each entry of a list; indenting all of it would take seconds for many models."""
+    if not isinstance(value, list) or not value:
+        return _text(value)
+    return "[\n " + ",\n ".join(map(_text, value)) + "\n]"
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def report_plain(report: Report, now: datetime) -> dict[str, Json]:

@@ -26,10 +26,7 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
 
     Of many models the second table has the first that fit; the page has all of them.
     """
-    if not report.models:
-        lines = ["no model was measured"]
-    else:
-        lines = _ranking(report.models, report.figures, width)
+    lines = ["no model was measured"] if not report.models else _ranking(report.models, report.figures, width)
     if report.labels:
         lines += ["", *_labels(report, width)]
     elif report.models:
@@ -57,10 +54,7 @@ def _ranking(models: Sequence[ModelView], figures: Figures, width: int) -> list[
 
 
 def _head(width: int) -> list[str]:
-    if width >= ROOMY:
-        middle = ["  ranks", "  scored", "  unparsable", "  no answer"]
-    else:
-        middle = [" scored", " unread"]
+    middle = ["  ranks", "  scored", "  unparsable", "  no answer"] if width >= ROOMY else [" scored", " unread"]
     return ["   mean", "   95% interval", *middle, "  errors", *(["       cost"] if width >= NARROW else [])]
 
 

@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -32,6 +33,14 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 SECONDS = 90
+# The pipe's ends must be 3 and 4 in the browser; they may be each other's numbers before.
+START = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def find_chromium() -> str | None:
@@ -46,9 +55,8 @@ class Browser:
         self._profile = tempfile.mkdtemp(prefix="llmkg-chromium-")
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
-        # The pipe's ends must be 3 and 4 in the browser.
-        line = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
-        command = ["sh", "-c", line, program, *FLAGS, f"--user-data-dir={self._profile}", "about:blank"]
+        start = [sys.executable, "-c", START, str(to_read), str(to_write)]
+        command = [*start, program, *FLAGS, f"--user-data-dir={self._profile}", "about:blank"]
         self._process = subprocess.Popen(
             command, pass_fds=(to_read, to_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -116,9 +116,9 @@ def test_reference_is_expanded_once_and_other_texts_are_left_alone() -> None:
 
 
 def test_unknown_generator_is_named_with_those_that_exist() -> None:
-    with pytest.raises(CaseFileError, match="no generated graph 'huge'; known are: large"):
+    with pytest.raises(CaseFileError, match="no generated graph 'huge'; known are: company, large"):
         generated_reference("huge")
-    with pytest.raises(CaseFileError, match="no generated graph 'huge'; known are: large"):
+    with pytest.raises(CaseFileError, match="no generated graph 'huge'; known are: company, large"):
         resolve_graph("generated:huge@1")
 
 

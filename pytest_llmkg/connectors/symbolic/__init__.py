@@ -8,16 +8,36 @@ in every process, needs no network, and says so where it cannot answer.
 
 from __future__ import annotations
 
-from pytest_llmkg.connectors.symbolic.connector import CANNOT, SymbolicConnector, check_spec
-from pytest_llmkg.contracts import ConnectorFactory
+from typing import TYPE_CHECKING
 
-__all__ = ["CANNOT", "CONNECTOR", "SymbolicConnector"]
+from pytest_llmkg.contracts import ConnectorFactory
+from pytest_llmkg.errors import UserError
+
+if TYPE_CHECKING:
+    from pytest_llmkg.contracts import Connector
+    from pytest_llmkg.records import ModelSpec
+
+__all__ = ["CONNECTOR"]
+
+
+def _make(spec: ModelSpec) -> Connector:
+    # Its two dozen modules are of no use to a session with other models.
+    from pytest_llmkg.connectors.symbolic.connector import SymbolicConnector
+
+    return SymbolicConnector(spec)
+
+
+def _check(spec: ModelSpec) -> None:
+    """Complains about an argument behind ``symbolic:``, since the baseline takes none."""
+    if spec.model not in {"", "symbolic"}:
+        raise UserError(f"the model 'symbolic' takes no argument, found {spec.model!r}; write just 'symbolic'")
+
 
 CONNECTOR = ConnectorFactory(
     scheme="symbolic",
     summary="Built-in baseline: no language model, works answers out from the prompt with a graph library; offline.",
-    make=SymbolicConnector,
-    check=check_spec,
+    make=_make,
+    check=_check,
     is_free=True,
     at_once=2,
 )

@@ -16,7 +16,7 @@ from pytest_llmkg.connectors.symbolic.querying import answer_query
 from pytest_llmkg.connectors.symbolic.reading import read_request
 from pytest_llmkg.connectors.symbolic.repairing import answer_repair
 from pytest_llmkg.connectors.symbolic.walking import answer_walk
-from pytest_llmkg.errors import ConnectorError, EngineError, UserError
+from pytest_llmkg.errors import ConnectorError, EngineError
 from pytest_llmkg.records import Answer, Message, ModelSpec, Usage
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.contracts import AskRequest, KgEngine
     from pytest_llmkg.kg import Sandbox
 
-__all__ = ["CANNOT", "SymbolicConnector", "answer_messages", "check_spec"]
+__all__ = ["CANNOT", "SymbolicConnector", "answer_messages"]
 
 CANNOT = "I cannot answer this."
 """The answer where no part finds one."""
@@ -55,16 +55,6 @@ def answer_messages(messages: Sequence[Message], engine: KgEngine) -> str:
     request = read_request(messages)
     part = _PARTS.get(request.job)
     return (part(request, engine) if part else None) or CANNOT
-
-
-def check_spec(spec: ModelSpec) -> None:
-    """Complains about an argument behind ``symbolic:``, since the baseline takes none.
-
-    Raises:
-        UserError: there is one.
-    """
-    if spec.model not in {"", "symbolic"}:
-        raise UserError(f"the model 'symbolic' takes no argument, found {spec.model!r}; write just 'symbolic'")
 
 
 class SymbolicConnector:

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_llmkg.cases.files import load_case_files
-from pytest_llmkg.connectors.symbolic import CANNOT, CONNECTOR
-from pytest_llmkg.connectors.symbolic.connector import answer_messages
+from pytest_llmkg.connectors.symbolic import CONNECTOR
+from pytest_llmkg.connectors.symbolic.connector import CANNOT, answer_messages
 from pytest_llmkg.contracts import AskRequest
 from pytest_llmkg.errors import ConnectorError, EngineError, UserError
 from pytest_llmkg.records import Answer, Case, Message, ModelSpec

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_llmkg.connectors.symbolic import CANNOT
-from pytest_llmkg.connectors.symbolic.connector import answer_messages
+from pytest_llmkg.connectors.symbolic.connector import CANNOT, answer_messages
 from pytest_llmkg.connectors.symbolic.sheets import Size, list_values, sheet_fields, sizes_of
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.extraction import fenced_blocks

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.connectors.symbolic import CANNOT
-from pytest_llmkg.connectors.symbolic.connector import answer_messages
+from pytest_llmkg.connectors.symbolic.connector import CANNOT, answer_messages
 from pytest_llmkg.connectors.symbolic.facts import load_facts
 from pytest_llmkg.connectors.symbolic.prefixes import named_iris, prefixes_of, shorten
 from pytest_llmkg.connectors.symbolic.walking import shortest_walk

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.connectors.symbolic import CANNOT
-from pytest_llmkg.connectors.symbolic.connector import answer_messages
+from pytest_llmkg.connectors.symbolic.connector import CANNOT, answer_messages
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.extraction import fenced_blocks
 from tests.connectors.symbolic.prompts import user

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_llmkg.connectors.symbolic import CANNOT
-from pytest_llmkg.connectors.symbolic.connector import answer_messages
+from pytest_llmkg.connectors.symbolic.connector import CANNOT, answer_messages
 from pytest_llmkg.connectors.symbolic.lexicon import read_table
 from pytest_llmkg.connectors.symbolic.planning import show_term
 from pytest_llmkg.connectors.symbolic.words import Comparison, comparisons_in, split_name, stem

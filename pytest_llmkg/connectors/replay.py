@@ -1,7 +1,8 @@
 """``replay:FILE`` gives the answers of an earlier run again, without any model.
 
 FILE is a run file, or the folder that holds ``run.jsonl``; ``replay:FILE#MODEL`` names one of several models
-in it. Result files of LLM-KG-Bench (.json, .gz, .zip) are taken as well, see `replay_results`.
+in it. Result files of LLM-KG-Bench (.json, .gz, .zip) are taken as well, see `replay_results`, and answer files of the
+TEXT2SPARQL challenge, see `replay_challenge`: a system that took part stands on the leaderboard beside others.
 A recorded answer is found by case, iteration and turn. It counts only for the dialogue that it was
 given to: when the messages up to the previous answer differ from the recorded ones, there is no answer.
 Usage, price and seconds are the recorded ones, so a replayed run has the figures of the first one.
@@ -13,6 +14,12 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.connectors.replay_challenge import (
+    ChallengeAnswers,
+    challenge_answer,
+    holds_challenge_answers,
+    read_challenge_answers,
+)
 from pytest_llmkg.connectors.replay_results import (
     RecordedResults,
     chosen_model,
@@ -98,6 +105,7 @@ class ReplayConnector:
         self._argument = spec.model
         self._recording: Recording | None = None
         self._results: RecordedResults | None = None
+        self._challenge: ChallengeAnswers | None = None
         self._reading = asyncio.Lock()
 
     async def ask(self, request: AskRequest) -> Answer:
@@ -107,8 +115,10 @@ class ReplayConnector:
             ConnectorError: none was recorded, or it was given to a dialogue that went another way.
         """
         async with self._reading:
-            if self._recording is None and self._results is None:
+            if self._recording is None and self._results is None and self._challenge is None:
                 await self._read()
+        if self._challenge is not None:
+            return challenge_answer(self._challenge, request, self._id)
         if self._results is not None:
             return self._from_results(self._results, request)
         return self._from_run(self._recording or {}, request)
@@ -137,11 +147,14 @@ class ReplayConnector:
 
     async def close(self) -> None:
         """Forgets the recording."""
-        self._recording = self._results = None
+        self._recording = self._results = self._challenge = None
 
     async def _read(self) -> None:
         try:
-            if holds_results(self._argument):
+            path, _ = split_argument(self._argument)
+            if holds_challenge_answers(path):
+                self._challenge = await asyncio.to_thread(read_challenge_answers, path)
+            elif holds_results(self._argument):
                 self._results = await asyncio.to_thread(read_results, self._argument)
             else:
                 self._recording = await asyncio.to_thread(read_recording, self._argument)
@@ -167,7 +180,10 @@ def _messages(transcript: Transcript, turns: int) -> tuple[Message, ...]:
 def _check(spec: ModelSpec) -> None:
     if not spec.model:
         raise UserError(f"model {spec.id!r} names no file; write replay:FILE or replay:FILE#MODEL")
-    if holds_results(spec.model):
+    path, _ = split_argument(spec.model)
+    if holds_challenge_answers(path):
+        read_challenge_answers(path)
+    elif holds_results(spec.model):
         read_results(spec.model)
     else:
         read_recording(spec.model)
@@ -175,7 +191,7 @@ def _check(spec: ModelSpec) -> None:
 
 CONNECTOR = ConnectorFactory(
     scheme="replay",
-    summary="Answers of an earlier run or of an LLM-KG-Bench result file (replay:FILE[#MODEL]); calls no model.",
+    summary="Answers of an earlier run, of LLM-KG-Bench or of the TEXT2SPARQL challenge (replay:FILE[#MODEL]).",
     make=ReplayConnector,
     check=_check,
     is_free=True,

@@ -18,18 +18,21 @@ from pytest_llmkg.contracts import AskRequest, Connector, ConnectorFactory, Work
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import from_plain, to_plain
-from pytest_llmkg.records import Answer, Message, ModelSpec
+from pytest_llmkg.records import Answer, Message, ModelSpec, Question
+from tests.text2sparql_server import Text2SparqlServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.openai_server import OpenAIServer
 
-REQUEST = AskRequest((Message("user", "How many letters has the word RDF?"),), "Label/case", 1, 60.0)
+QUESTION = Question("How many letters has the word RDF?", "words", "en", "https://data.example/words/")
+REQUEST = AskRequest((Message("user", QUESTION.text),), "Label/case", 1, 60.0, QUESTION)
 FACTORIES = connectors.builtin_factories()
 
 
-def sample(scheme: str, folder: Path, server: OpenAIServer) -> ModelSpec:
+def sample(scheme: str, folder: Path, server: OpenAIServer, system: Text2SparqlServer) -> ModelSpec:
     """A model of the connector that can answer `REQUEST`."""
     if scheme == "litellm":
         return ModelSpec("sample", "openai/test", scheme, api_base=server.url)
@@ -48,7 +51,16 @@ def sample(scheme: str, folder: Path, server: OpenAIServer) -> ModelSpec:
         return ModelSpec("sample", model, scheme, max_tokens=8, context=1024)
     if scheme == "rag":
         return ModelSpec("sample", "symbolic", scheme)
+    if scheme == "http":
+        return ModelSpec("sample", system.url, scheme)
+    if scheme == "python":
+        return ModelSpec("sample", "tests.connectors.test_connector_contract:count", scheme)
     return ModelSpec(scheme, "", scheme)
+
+
+def count(messages: list[dict[str, str]]) -> str:
+    """A model as a callable."""
+    return str(len(messages))
 
 
 def made(factory: ConnectorFactory, spec: ModelSpec) -> Connector:
@@ -78,6 +90,13 @@ RECORDED = {
 }
 
 
+@pytest.fixture
+def system() -> Iterator[Text2SparqlServer]:
+    """A system serving the TEXT2SPARQL API."""
+    with Text2SparqlServer() as running:
+        yield running
+
+
 @pytest.fixture(params=FACTORIES, ids=lambda factory: factory.scheme)
 def factory(request: pytest.FixtureRequest) -> ConnectorFactory:
     made: ConnectorFactory = request.param
@@ -85,9 +104,9 @@ def factory(request: pytest.FixtureRequest) -> ConnectorFactory:
 
 
 def test_answers_are_plain_records_also_many_at_once_and_after_it_closing_twice_is_fine(
-    factory: ConnectorFactory, tmp_path: Path, server: OpenAIServer, run: Any
+    factory: ConnectorFactory, tmp_path: Path, server: OpenAIServer, system: Text2SparqlServer, run: Any
 ) -> None:
-    spec = sample(factory.scheme, tmp_path, server)
+    spec = sample(factory.scheme, tmp_path, server, system)
     factory.check(spec)
 
     async def session() -> list[Answer]:
@@ -107,14 +126,14 @@ def test_answers_are_plain_records_also_many_at_once_and_after_it_closing_twice_
 
 
 def test_a_connector_that_was_never_asked_can_be_closed(
-    factory: ConnectorFactory, tmp_path: Path, server: OpenAIServer, run: Any
+    factory: ConnectorFactory, tmp_path: Path, server: OpenAIServer, system: Text2SparqlServer, run: Any
 ) -> None:
-    run(made(factory, sample(factory.scheme, tmp_path, server)).close())
-    assert server.count == 0
+    run(made(factory, sample(factory.scheme, tmp_path, server, system)).close())
+    assert server.count == len(system.asked) == 0
 
 
 def test_scheme_and_summary_are_fit_to_be_shown(factory: ConnectorFactory) -> None:
-    assert factory.scheme.isidentifier()
+    assert factory.scheme.replace("-", "_").isidentifier()
     assert factory.summary.endswith(".")
     assert "\n" not in factory.summary
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.analysis.agreement import Comparison
 from pytest_llmkg.analysis.corrections import changes_of
 from pytest_llmkg.analysis.dialogue import has_dialogues, published_scores
+from pytest_llmkg.cases.graph_files import NamedGraphs, named_graph
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.errors import EngineError, LlmkgError, UserError
 from pytest_llmkg.interchange import Reading, RecordedDialogue, differences, recorded_dialogue, with_scores
@@ -69,6 +70,7 @@ class Scorer:
         self.tasks = tasks
         self.kg = kg
         self.plan = plan
+        self.graphs = {name: named_graph(name, graph) for name, graph in plan.graphs.items()}
         self._seen: dict[tuple[str, str, tuple[str, ...]], list[tuple[Case, Transcript]]] = {}
 
     def score(self, case: Case, answers: tuple[str, ...], engine: EngineName) -> Transcript:
@@ -197,7 +199,8 @@ def _rescored_run(run: RecordedRun, place: str, scorer: Scorer) -> Rescored:
         return Rescored(before, Comparison(label, place, before.model, "its case or its task is not known"))
     task, plan = scorer.tasks.get(before.task), scorer.plan
     try:
-        after = rescore_transcript(task, run.case, before, scorer.kg.using(plan.engine))
+        kg = NamedGraphs(scorer.kg.using(plan.engine), scorer.graphs)
+        after = rescore_transcript(task, run.case, before, kg)
     except EngineError:
         raise
     except (LlmkgError, *_UNFIT) as error:

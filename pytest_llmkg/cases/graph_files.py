@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.contracts import Task
 
-__all__ = ["GraphFile", "NamedGraphs", "graph_file", "is_reference", "parse_graph_option", "with_graphs"]
+__all__ = ["GraphFile", "NamedGraphs", "graph_file", "is_reference", "named_graph", "parse_graph_option", "with_graphs"]
 
 _SUFFIXES = {".ttl": "turtle", ".nt": "nt", ".jsonld": "json-ld", ".rdf": "xml", ".owl": "xml", ".xml": "xml"}
 _REFERENCE = re.compile(r"kg:([A-Za-z0-9._-]+)@sha256:([0-9a-f]{64})")
@@ -61,14 +61,18 @@ def graph_file(name: str, path: Path) -> GraphFile:
     try:
         if path.stat().st_size > _LARGEST:
             raise UserError(f"--kg {name}={path}: larger than {_LARGEST // 2**30} GiB")
-        content = path.read_bytes()
-        text = content.decode("utf-8")
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"--kg {name}={path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"--kg {name}={path}: not a text in UTF-8") from error
-    reference = f"kg:{name}@sha256:{hashlib.sha256(content).hexdigest()}"
-    return GraphFile(name, reference, GraphText(text, format_named(form).name))
+    return named_graph(name, GraphText(text, format_named(form).name))
+
+
+def named_graph(name: str, graph: GraphText) -> GraphFile:
+    """``graph`` under a name; its reference holds the hash of its text in UTF-8."""
+    digest = hashlib.sha256(graph.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return GraphFile(name, f"kg:{name}@sha256:{digest}", graph)
 
 
 def is_reference(text: str) -> bool:

@@ -110,7 +110,7 @@ def _resolve(name: str, table: Mapping[str, ModelSpec], schemes: Collection[str]
     if name in table:
         if table[name].connector not in schemes:
             raise unknown_name(f"connector of model {name!r}:", table[name].connector, schemes)
-        return table[name]
+        return _with_scheme(table[name], schemes)
     scheme, _, argument = name.partition(":")
     if scheme in schemes:
         return ModelSpec(id=name, model=argument, connector=scheme)
@@ -119,6 +119,14 @@ def _resolve(name: str, table: Mapping[str, ModelSpec], schemes: Collection[str]
     if ":" in name and difflib.get_close_matches(scheme, list(schemes), n=1):
         raise unknown_name("connector", scheme, schemes)
     raise unknown_name("model", name, [*table, *schemes])
+
+
+def _with_scheme(spec: ModelSpec, schemes: Collection[str]) -> ModelSpec:
+    """``spec`` whose ``model`` may be written as in ``--models``: ``model = "rag:gpt-4o"``."""
+    scheme, sign, argument = spec.model.partition(":")
+    if not sign or spec.connector != _DEFAULT_CONNECTOR or scheme not in schemes:
+        return spec
+    return dataclasses.replace(spec, model=argument, connector=scheme)
 
 
 def _spec(alias: str, entry: Mapping[str, Any]) -> ModelSpec:

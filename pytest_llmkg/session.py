@@ -22,7 +22,7 @@ from pytest_llmkg.records import Answer, Case, TaskInfo, Transcript, Turn
 from pytest_llmkg.scheduling.ahead import Ahead, Job
 from pytest_llmkg.scheduling.asking import Patience, PatientConnector
 from pytest_llmkg.scheduling.desk import LocalDesk, ModelLimits
-from pytest_llmkg.wrapping import Workshop
+from pytest_llmkg.workshop import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -26,6 +26,7 @@ DOORS = {
     "suite",
     "session",
     "wrapping",
+    "workshop",
     "keeping",
     "gatekeeper",
     "tally",

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NoReturn
 from pytest_llmkg.contracts import ConnectorFactory
 from pytest_llmkg.errors import ConnectorError, UserError
 from pytest_llmkg.pipelines import settings_from
-from pytest_llmkg.pipelines.answering import Pipeline
 from pytest_llmkg.pipelines.retrieval import check_embedding
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ def _check(spec: ModelSpec) -> None:
 
 
 def _wrap(spec: ModelSpec, bench: Workbench) -> Connector:
+    from pytest_llmkg.pipelines.answering import Pipeline  # a session without pipelines starts faster without it
+
     return Pipeline(spec.id, settings_from(spec.extra, f"model {spec.id!r}"), bench)
 
 

@@ -123,7 +123,21 @@ class _Check:
             if _TYPE in pattern.predicates:
                 yield from self._unknown_classes(pattern)
             elif all(predicate.startswith("<") for predicate in pattern.predicates):
-                yield from self._predicates(pattern)
+                found = list(self._predicates(pattern))
+                yield from found or self._values_of(pattern)
+
+    def _values_of(self, pattern: Pattern) -> Iterator[str]:
+        """Complains when the object is said to have classes that the property never leads to."""
+        wanted = self._declared_classes(pattern.object, pattern.scope)
+        if pattern.loose or not wanted or not self._schema.profile.is_complete:
+            return
+        ranges = self._ranges(pattern)
+        if "" not in ranges and not ranges & wanted:
+            yield (
+                f"{self._schema.show(pattern.predicates[0][1:-1])} of {pattern.subject}{self._where} leads to "
+                f"{', '.join(self._schema.show(name) for name in sorted(ranges))}, never to {pattern.object} of "
+                f"{_listed(self._schema, wanted)}"
+            )
 
     def _classes_in(self, pattern: Pattern) -> frozenset[str] | None:
         """The classes that an rdf:type pattern gives its subject; None when they are open."""
@@ -184,17 +198,21 @@ class _Check:
 
     def _classes_of(self, term: str, scope: tuple[int, ...]) -> frozenset[str] | None:
         """The classes that ``term`` may have in ``scope``; None when they are open."""
-        declared = [classes for name, place, classes in self._declared if name == term and _holds(place, scope)]
-        if declared:
-            if any(classes is None for classes in declared):
-                return None
-            # An unknown class is complained of by itself; nothing follows from it.
-            found = frozenset(name for classes in declared if classes for name in classes)
-            return found if found & self._schema.properties.keys() else None
+        if any(name == term and _holds(place, scope) for name, place, _ in self._declared):
+            return self._declared_classes(term, scope)
         inferred = [
             classes for (name, place), classes in self._inferred.items() if name == term and _holds(place, scope)
         ]
         return frozenset().union(*inferred) if inferred and all(inferred) else None
+
+    def _declared_classes(self, term: str, scope: tuple[int, ...]) -> frozenset[str] | None:
+        """The classes that ``term`` is said to have, None when they are open or all unknown."""
+        declared = [classes for name, place, classes in self._declared if name == term and _holds(place, scope)]
+        if not declared or any(classes is None for classes in declared):
+            return None
+        # An unknown class is complained of by itself; nothing follows from it.
+        found = frozenset(name for classes in declared if classes for name in classes)
+        return found if found & self._schema.properties.keys() else None
 
     def _infer(self) -> None:
         """Finds the classes of variables without a declared one, from the ranges of what leads to them."""

@@ -1,0 +1,176 @@
+"""What a connector around another one is given, and whether its examples gave the answer away."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.cases.generated import resolve_graph
+from pytest_llmkg.cases.graph_files import is_reference
+from pytest_llmkg.contracts import Example, GraphText, Workbench
+from pytest_llmkg.errors import LlmkgError
+from pytest_llmkg.pipelines.examples import normal_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_llmkg.cases.graph_files import GraphFile
+    from pytest_llmkg.contracts import AskRequest, Connector, KgEngine, QueryResult
+    from pytest_llmkg.kg import Sandbox
+    from pytest_llmkg.plain import Json
+    from pytest_llmkg.records import Answer, Case
+
+__all__ = ["FOLDS", "Workshop"]
+
+FOLDS = 5
+"""Parts of a question set; a question's examples come from the other parts (5-fold cross-validation)."""
+
+
+class Workshop:
+    """Gives connectors around others their `Workbench`, from the cases of a session.
+
+    Args:
+        cases: all cases, whatever shard is run, so that the parts of a set do not depend on it.
+        graphs: graphs that cases hold by reference.
+        kg: where pipelines study graphs and run queries.
+        seed: of the parts.
+    """
+
+    def __init__(self, cases: Iterable[Case], graphs: Mapping[str, GraphFile], kg: Sandbox, seed: int) -> None:
+        self._cases = {f"{case.label}/{case.id}": case for case in cases}
+        self._graphs = {file.reference: file.graph for file in graphs.values()}
+        self._kg = kg
+        self._engine: KgEngine | None = None
+        self._pools: dict[str, dict[str, int]] = {}
+        self._seed = seed
+        self._examples: dict[tuple[str, int], tuple[Example, ...]] = {}
+
+    def bench(self, inner: Connector) -> Workbench:
+        """The workbench around ``inner``."""
+        return Workbench(inner, self._studying(), self.graph, self.examples)
+
+    def _studying(self) -> KgEngine:
+        if self._engine is None:
+            from pytest_llmkg.pipelines.studying import StudyingEngine  # only where a pipeline is under test
+
+            self._engine = StudyingEngine(self._kg)
+        return self._engine
+
+    def watched(self, connector: Connector) -> Connector:
+        """``connector``, whose answers tell which of its examples give the question away."""
+        return _Watched(connector, self)
+
+    def graph(self, request: AskRequest) -> GraphText | None:
+        """The graph that the request's case asks about, None when it names none."""
+        case = self._cases.get(request.case_key)
+        text, form = (case.data.get("graph"), case.data.get("format")) if case else (None, None)
+        if not isinstance(text, str) or not isinstance(form, str):
+            return None
+        if is_reference(text):
+            return self._graphs.get(text)
+        return GraphText(resolve_graph(text), form)
+
+    def examples(self, request: AskRequest) -> tuple[Example, ...]:
+        """The questions on the same graph that are in other parts than the request's; none of sealed cases."""
+        case = self._cases.get(request.case_key)
+        if case is None or _example(case) is None:
+            return ()
+        pool = _pool_of(case)
+        part = self._parts(pool)[_group(case)]
+        if (pool, part) not in self._examples:
+            self._examples[pool, part] = tuple(
+                example
+                for other in self._cases.values()
+                if not other.sealed and (example := _example(other)) is not None and _pool_of(other) == pool
+                if self._parts(pool)[_group(other)] != part
+            )
+        return self._examples[pool, part]
+
+    def _parts(self, pool: str) -> dict[str, int]:
+        """The part of each group of questions with the same query, e.g. one question in several languages."""
+        if pool not in self._pools:
+            cases = [case for case in self._cases.values() if _example(case) is not None and _pool_of(case) == pool]
+            groups = sorted({_group(case) for case in cases})
+            random.Random(f"{self._seed} {pool}").shuffle(groups)  # noqa: S311 (no secret)
+            self._pools[pool] = {group: number % FOLDS for number, group in enumerate(groups)}
+        return self._pools[pool]
+
+    def leaks(self, request: AskRequest, examples: Sequence[tuple[str, str]]) -> dict[str, Json]:
+        """Which of ``examples`` (id and query) have the reference's query, and which only its result.
+
+        A result counts when it holds something; that two questions are both answered by yes is no leak.
+        """
+        case, graph = self._cases.get(request.case_key), self.graph(request)
+        reference = case.data.get("query") if case else None
+        if case is None or graph is None or not isinstance(reference, str):
+            return {}
+        prefixes = case.mapping("prefixes") if "prefixes" in case.data else {}
+        wanted = normal_query(reference, prefixes)
+        same = [name for name, query in examples if normal_query(query, prefixes) == wanted]
+        engine = self._studying()
+        expected = _content(engine.run_query(graph, reference, prefixes))
+        alike = [
+            name
+            for name, query in examples
+            if name not in same and expected and _content(engine.run_query(graph, query, prefixes)) == expected
+        ]
+        return {"same_query": [*same], "same_result": [*alike]}
+
+
+class _Watched:
+    """A connector whose notes on examples are compared with the reference, which it never sees itself."""
+
+    def __init__(self, inner: Connector, workshop: Workshop) -> None:
+        self._inner = inner
+        self._workshop = workshop
+
+    async def ask(self, request: AskRequest) -> Answer:
+        """The answer, with the ids of its examples and the note ``leak``."""
+        answer = await self._inner.ask(request)
+        noted = answer.notes.get("examples")
+        if not isinstance(noted, list):
+            return answer
+        examples = [(str(one["id"]), str(one["query"])) for one in noted if isinstance(one, dict)]
+        names: list[Json] = [name for name, _ in examples]
+        notes: dict[str, Json] = {**answer.notes, "examples": names}
+        try:
+            notes["leak"] = await asyncio.to_thread(self._workshop.leaks, request, examples)
+        except LlmkgError as error:  # the answer was paid for and is none the worse
+            notes["leak"] = {"error": str(error)}
+        return replace(answer, notes=notes)
+
+    async def close(self) -> None:
+        """Closes the connector."""
+        await self._inner.close()
+
+
+def _example(case: Case) -> Example | None:
+    """The case as an example; None for a case that has no question or query."""
+    query, question, language = (case.data.get(name) for name in ("query", "question", "language"))
+    if not isinstance(query, str):
+        return None
+    if not isinstance(question, str):
+        questions = case.data.get("questions")
+        question = questions.get(str(language)) if isinstance(questions, dict) else None
+    if not isinstance(question, str):
+        return None
+    name = case.data.get("qname")
+    identifier = name if isinstance(name, str) else f"{case.label}/{case.id}"
+    return Example(identifier, question, query, language if isinstance(language, str) else None)
+
+
+def _pool_of(case: Case) -> str:
+    name = case.data.get("kg")
+    return name if isinstance(name, str) else hashlib.sha256(str(case.data.get("graph")).encode()).hexdigest()
+
+
+def _group(case: Case) -> str:
+    return normal_query(case.text("query"), case.mapping("prefixes") if "prefixes" in case.data else {})
+
+
+def _content(result: QueryResult) -> frozenset[tuple[str, ...]]:
+    """The solutions without names of variables and order; empty for an error and for yes or no."""
+    return frozenset(tuple(sorted(str(term) for term in row if term is not None)) for row in result.rows)

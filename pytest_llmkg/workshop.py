@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.generated import resolve_graph
 from pytest_llmkg.cases.graph_files import is_reference
+from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
 from pytest_llmkg.contracts import Example, GraphText, Workbench
 from pytest_llmkg.errors import LlmkgError
-from pytest_llmkg.pipelines.examples import normal_query
+from pytest_llmkg.pipelines.examples import normal_query, with_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +108,7 @@ class Workshop:
         reference = case.data.get("query") if case else None
         if case is None or graph is None or not isinstance(reference, str):
             return {}
-        prefixes = case.mapping("prefixes") if "prefixes" in case.data else {}
+        prefixes = {**WELL_KNOWN, **_prefixes(case)}
         wanted = normal_query(reference, prefixes)
         same = [name for name, query in examples if normal_query(query, prefixes) == wanted]
         engine = self._studying()
@@ -159,7 +160,8 @@ def _example(case: Case) -> Example | None:
         return None
     name = case.data.get("qname")
     identifier = name if isinstance(name, str) else f"{case.label}/{case.id}"
-    return Example(identifier, question, query, language if isinstance(language, str) else None)
+    ready = with_prefixes(query, {**WELL_KNOWN, **_prefixes(case)})
+    return Example(identifier, question, ready, language if isinstance(language, str) else None)
 
 
 def _pool_of(case: Case) -> str:
@@ -168,7 +170,11 @@ def _pool_of(case: Case) -> str:
 
 
 def _group(case: Case) -> str:
-    return normal_query(case.text("query"), case.mapping("prefixes") if "prefixes" in case.data else {})
+    return normal_query(case.text("query"), _prefixes(case))
+
+
+def _prefixes(case: Case) -> dict[str, str]:
+    return case.mapping("prefixes") if "prefixes" in case.data else {}
 
 
 def _content(result: QueryResult) -> frozenset[tuple[str, ...]]:

@@ -140,7 +140,7 @@ class _Reader:
             case "TriplesBlock":
                 for row in node.triples or ():
                     self._triples(list(row), scope, service)
-            case "InlineData":
+            case "InlineData" | "ValuesClause":
                 self._inline(node)
             case "GroupOrUnionGraphPattern" if len(node.graph) > 1:
                 for branch in node.graph:

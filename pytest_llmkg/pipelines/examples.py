@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.kg.sparql_text import Token
 
-__all__ = ["examples_as_shacl", "load_examples", "normal_query", "normal_question"]
+__all__ = ["examples_as_shacl", "load_examples", "normal_query", "normal_question", "with_prefixes"]
 
 _SH = "http://www.w3.org/ns/shacl#"
 _COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.errors import UserError
 from pytest_llmkg.interchange import recorded_dialogue
 from pytest_llmkg.interchange.recorded_scores import recorded_scores
 from pytest_llmkg.records import Case, ModelSpec, RunHeader, Transcript
@@ -96,7 +97,10 @@ def main() -> int:
     out: Path = options.out.resolve()
     if out.is_relative_to(REPOSITORY):
         parser.error("--out must lie outside of this repository, since recorded dialogues must not be published")
-    run = recorded_run(options.archives, os.environ.get("LLMKG_PASSWORD"))
+    try:
+        run = recorded_run(options.archives, os.environ.get("LLMKG_PASSWORD"))
+    except UserError as error:
+        parser.error(str(error))
     page, report = write_report_files([run], out, datetime.now(UTC))
     sys.stdout.write(f"{page}: {len(report.transcripts)} dialogues, {page.stat().st_size:,} bytes\n")
     complaints = list(photograph(page, out))

@@ -168,7 +168,7 @@ def name_parts(name: str) -> Iterable[str]:
     """``name`` in pieces between which a line may break: before capitals and after punctuation."""
     parts = [""]
     for before, char in zip(" " + name, name, strict=False):
-        if (char.isupper() and before.islower()) or before in "-_/:.":
+        if (char.isupper() and before.islower()) or before in "-_/:" or (before == "." and not char.isdigit()):
             parts.append("")
         parts[-1] += char
     return tuple(parts)

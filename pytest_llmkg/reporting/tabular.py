@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from itertools import islice
@@ -100,7 +101,8 @@ def write_parquet(report: Report, path: Path) -> int:
                 count += len(chosen)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise UserError(f"{path}: cannot write the table: {error.strerror}") from error
     return count
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -29,5 +30,6 @@ def write_atomically(path: Path, text: str | Iterable[str]) -> None:
                 file.write(clean_text(piece).encode("utf-8"))
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what is in the way may be what was wrong
+            temporary.unlink()
         raise UserError(f"{path}: cannot write the report: {error.strerror}") from error

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, ScoreSet, Turn
+from pytest_llmkg.records import Answer, Case, Evaluation, FailedCall, Prompt, ScoreSet, Turn
+from pytest_llmkg.reporting.dialogue_files import DialogueFiles
 from pytest_llmkg.reporting.dialogues import HIDDEN, dialogue_groups
 from pytest_llmkg.reporting.html import render_page
 from pytest_llmkg.reporting.markdown import render_markdown
@@ -19,17 +20,24 @@ from tests.builders import make_header, make_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pytest_llmkg.plain import Json
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
-SECRETS = ("secret-prompt", "secret-answer", "secret-info", "secret-error", "secret-late", "secret-question")
+SECRETS = (
+    *("secret-prompt", "secret-answer", "secret-info", "secret-error", "secret-late", "secret-question"),
+    *("secret-thought", "secret-call"),
+)
 
 
 def report(settings: Mapping[str, Json], *, sealed: bool = True, known: bool = True) -> Report:
     """A run with one evaluated dialogue, 0.625, and one that broke off; every text of them is in `SECRETS`."""
     evaluation = Evaluation("scored", (ScoreSet("rules:v1", {"f1": 0.625}),), {"note": "secret-info"})
-    turn = Turn(Prompt.user("secret-prompt"), Answer("secret-answer", "stop"), evaluation)
+    answer = Answer(
+        "secret-answer", "stop", reasoning="secret-thought", failed_calls=(FailedCall("refused: secret-call", 400),)
+    )
+    turn = Turn(Prompt.user("secret-prompt"), answer, evaluation)
     broken = replace(
         make_transcript(turn, iteration=2, error="boom: secret-error"), unevaluated=Answer("secret-late", "stop")
     )
@@ -46,6 +54,24 @@ def test_no_text_of_a_sealed_case_is_in_any_report() -> None:
     assert HIDDEN in page
     assert all("0.625" in text for text in texts)
     assert "secret" not in repr(dialogue_groups(hidden, 10))
+
+
+def test_no_text_of_a_sealed_case_is_in_files_beside_the_page(tmp_path: Path) -> None:
+    hidden, shown = (
+        Run(replace(made.headers[0], run=name), made.cases, tuple(made.full(t) for t in made.transcripts))
+        for name, made in (("hidden", report({"hide_cases": True})), ("shown", report({})))
+    )
+    for run in (hidden, shown):
+        files = DialogueFiles(tmp_path / run.header.run, "token", limit=0)
+        build_report([run], files.add)
+        assert not files.finish().is_inline
+    written = {
+        name: "".join(path.read_text(encoding="utf-8") for path in (tmp_path / name).iterdir())
+        for name in ("hidden", "shown")
+    }
+    assert [secret for secret in SECRETS if secret in written["hidden"]] == []
+    assert [secret for secret in SECRETS if secret not in written["shown"]] == []
+    assert "0.625" in written["hidden"]
 
 
 def test_who_hides_keeps_numbers_roles_and_outcomes() -> None:

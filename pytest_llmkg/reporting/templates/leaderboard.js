@@ -167,15 +167,16 @@ const fragment = (i) => {
   return `#d=${parts.join("/")}/${columns.iteration[i]}`;
 };
 const fixed = (value, digits) => (Number.isNaN(value) ? "–" : value.toFixed(digits));
+const broken = (name) => name.split(/(?<=[-_/:])|(?<=\.)(?!\d)|(?<=[a-z])(?=[A-Z])/).flatMap((piece, at) => (at ? [make("wbr"), piece] : [piece]));
 const badge = (letter) => make("span", { class: `badge ${COLORS[letter]}`, text: OUTCOMES[letter] });
 const showPage = () => {
   const pages = Math.max(1, Math.ceil(chosen.length / PAGE));
   page = Math.min(Math.max(page, 0), pages - 1);
   body.replaceChildren(...chosen.slice(page * PAGE, (page + 1) * PAGE).map((i) => make("tr", { class: i === current ? "current" : null },
-    make("th", { scope: "row", class: "name" }, make("a", { href: fragment(i), text: names.case[columns.case[i]] })),
+    make("th", { scope: "row", class: "name" }, make("a", { href: fragment(i) }, ...broken(names.case[columns.case[i]]))),
     make("td", { class: "n", text: columns.iteration[i] }),
-    make("td", { class: "name", text: names.label[columns.label[i]] }),
-    make("td", { class: "name", text: names.model[columns.model[i]] }),
+    make("td", { class: "name" }, ...broken(names.label[columns.label[i]])),
+    make("td", { class: "name" }, ...broken(names.model[columns.model[i]])),
     make("td", {}, badge(outcomes[i])),
     make("td", { class: "n", text: fixed(columns.score[i], 3) }),
     make("td", { class: "n", text: columns.turns[i] }),

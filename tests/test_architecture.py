@@ -68,7 +68,7 @@ ONLY_IN = {
     "rdflib": {"kg"},
     "pyoxigraph": {"kg"},
     "pyparsing": {"kg"},
-    "aiohttp": {"connectors"},
+    "aiohttp": {"connectors", "commands"},
     "litellm": {"connectors"},
     "xllamacpp": {"connectors"},
     "jinja2": {"reporting"},

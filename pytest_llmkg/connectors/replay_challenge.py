@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.asked_questions import as_block, asked_question, said_before
-from pytest_llmkg.errors import ConnectorError, RunFileError
-from pytest_llmkg.records import Answer
+from pytest_llmkg.errors import ConnectorError, RecordError, RunFileError
+from pytest_llmkg.plain import from_plain
+from pytest_llmkg.records import Answer, Usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,11 +35,20 @@ _OTHER = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class ChallengeAnswer:
-    """One recorded query; ``name`` is the question's name in its set (``ck25:1-en``), empty when the file has none."""
+    """One recorded query.
+
+    Attributes:
+        dataset, name: IRI of the dataset and name of the question in its set (``ck25:1-en``), empty if not recorded.
+        query: may be empty.
+        seconds, usage, stages: what it took, where ``llmkg text2sparql ask`` recorded it; None is unknown.
+    """
 
     dataset: str
     name: str
     query: str
+    seconds: float | None = None
+    usage: Usage = field(default_factory=Usage)
+    stages: Mapping[str, float] = field(default_factory=dict)
 
 
 ChallengeAnswers = dict[str, list[ChallengeAnswer]]
@@ -82,18 +94,30 @@ def read_challenge_answers(path: Path) -> ChallengeAnswers:
         question, query = entry.get("question"), entry.get("query")
         if not isinstance(question, str) or not isinstance(query, str):
             raise RunFileError(f"{path}: answer {number}: needs the texts 'question' and 'query', found {item!r:.60}")
-        dataset, name = entry.get("dataset"), entry.get("qname")
-        answer = ChallengeAnswer(
-            dataset if isinstance(dataset, str) else "", name if isinstance(name, str) else "", query
-        )
-        found.setdefault(_plain(question), []).append(answer)
+        found.setdefault(_plain(question), []).append(_answer(entry, query, f"{path}: answer {number}"))
     return found
+
+
+def _answer(entry: Mapping[str, object], query: str, place: str) -> ChallengeAnswer:
+    dataset, name, seconds = entry.get("dataset"), entry.get("qname"), entry.get("seconds")
+    try:
+        known = from_plain(Answer, {name: entry[name] for name in ("usage", "stages") if name in entry} | {"text": ""})
+    except RecordError as error:
+        raise RunFileError(f"{place}: {error}") from error
+    return ChallengeAnswer(
+        dataset if isinstance(dataset, str) else "",
+        name if isinstance(name, str) else "",
+        query,
+        float(seconds) if isinstance(seconds, int | float) and 0 < seconds < math.inf else None,
+        known.usage,
+        known.stages,
+    )
 
 
 def challenge_answer(found: ChallengeAnswers, request: AskRequest, model: str) -> Answer:
     """The recorded answer to the request's question: by text and dataset; of several the one with the case's name.
 
-    Its seconds and usage are unknown; the note ``untimed`` says so, since an `Answer` cannot have unknown seconds.
+    Where its seconds were not recorded, the note ``untimed`` says so, since an `Answer` cannot have unknown ones.
 
     Raises:
         ConnectorError: the task asks no question, or the file has no answer to it.
@@ -112,7 +136,15 @@ def challenge_answer(found: ChallengeAnswers, request: AskRequest, model: str) -
     if not fitting:
         raise ConnectorError(f"{model}: no recorded answer to the question of {request.case_key!r}")
     named = [answer for answer in fitting if _slug(answer.name) == _case_name(request, question)]
-    return Answer(as_block((named or fitting)[0].query), "stop", notes={"untimed": True})
+    answer = (named or fitting)[0]
+    return Answer(
+        as_block(answer.query),
+        "stop",
+        answer.usage,
+        answer.seconds or 0.0,
+        stages=answer.stages,
+        notes={"untimed": True} if answer.seconds is None else {},
+    )
 
 
 def _case_name(request: AskRequest, question: Question) -> str:

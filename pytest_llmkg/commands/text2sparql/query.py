@@ -1,0 +1,118 @@
+"""``llmkg text2sparql query``: runs the queries of an answer file, or the reference queries, and writes result sets."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_llmkg.cases.question_sets import load_question_set
+from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
+from pytest_llmkg.commands import Command
+from pytest_llmkg.commands.text2sparql.answering import language_list
+from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graph_for, running
+from pytest_llmkg.commands.text2sparql.files import AnswerFile, read_answers_or_results, write_new
+from pytest_llmkg.endpoints import Endpoint, EndpointEngine, Endpoints, endpoint_graph
+from pytest_llmkg.errors import UserError
+from pytest_llmkg.kg import RESCORING_LIMITS, Sandbox
+from pytest_llmkg.metrics.challenge import flatten_result
+from pytest_llmkg.plain import to_plain
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from pytest_llmkg.cases.question_sets import QuestionSet
+    from pytest_llmkg.contracts import QueryResult
+
+__all__ = ["VERB"]
+
+_ORDER_MATTERS = "RESULT_ORDER_MATTERS"
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("questions", metavar="QUESTIONS", type=Path, help="question file, or folder of SHACL examples")
+    add("-a", "--answers", type=Path, metavar="FILE", help="answer file (default: the reference queries)")
+    add("-e", "--endpoint", metavar="URL", help="SPARQL endpoint to run them at, in place of --kg")
+    add("-o", "--output", default="-", help="result file to write; never overwrites (default: standard output)")
+    add("-l", "--languages", type=language_list, default=(), help="only these, e.g. en,de (default: all)")
+    add_graph_option(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    questions = load_question_set(options.questions, check_queries=False)
+    queries = _queries(questions, options.answers, options.languages)
+    sets: dict[str, object] = {}
+    failed = 0
+    with _runner(questions, options) as run:
+        for name, query in queries.items():
+            result = run(query) if query.strip() else None
+            if result is not None and result.error is not None:
+                failed += 1
+                print(f"llmkg: {name}: the query does not run: {result.error:.300}", file=sys.stderr)
+            sets[name] = {} if result is None else flatten_result(result)
+    ordered = [
+        name
+        for question in questions.questions
+        if _ORDER_MATTERS in question.features
+        for language in question.texts
+        if (name := questions.qname(question, language)) in sets
+    ]
+    write_new(options.output, to_plain({**sets, "order_required": ordered}))
+    if failed:
+        print(f"llmkg: {failed} of {len(queries)} queries failed; their results are empty", file=sys.stderr)
+    return 0
+
+
+def _queries(questions: QuestionSet, answers: Path | None, languages: tuple[str, ...]) -> dict[str, str]:
+    """The queries to run by the names of their questions, in the order of the question file."""
+    known = {
+        questions.qname(question, language): question.query
+        for question in questions.questions
+        for language in question.texts
+        if not languages or language in languages
+    }
+    if answers is None:
+        return known
+    given = read_answers_or_results(answers)
+    if not isinstance(given, AnswerFile):
+        raise UserError(f"{answers}: holds result sets already; answers are needed here")
+    every = {questions.qname(question, language) for question in questions.questions for language in question.texts}
+    foreign = [name for name in given.queries if name not in every]
+    if foreign:
+        raise UserError(f"{answers}: {foreign[0]!r} is not in {questions.path} ({len(foreign)} such answers)")
+    missing = [name for name in known if name not in given.queries]
+    if missing:
+        print(f"llmkg: {len(missing)} questions have no answer in {answers} (first: {missing[0]})", file=sys.stderr)
+    return {name: given.queries[name] for name in known if name in given.queries}
+
+
+@contextmanager
+def _runner(questions: QuestionSet, options: argparse.Namespace) -> Iterator[Callable[[str], QueryResult]]:
+    """What runs a query: at the endpoint if one is named, which must answer, else on the graph of ``--kg``."""
+    if options.endpoint is None:
+        with running(questions, graph_for(questions, options.kg)) as run:
+            yield run
+        return
+    if options.kg:
+        raise UserError("give --kg or --endpoint, not both")
+    Endpoint(options.endpoint)  # complains of what is no address
+    graph, prefixes = endpoint_graph(options.endpoint), {**WELL_KNOWN, **questions.prefixes}
+    endpoints = Endpoints()
+    with Sandbox(RESCORING_LIMITS) as sandbox:
+        engine = EndpointEngine(sandbox, endpoints)
+        try:
+            yield lambda query: engine.run_query(graph, query, prefixes)
+        finally:
+            endpoints.close()
+
+
+VERB = Command(
+    name="query",
+    summary="run the queries of an answer file (or the reference queries) and write result sets",
+    example="llmkg text2sparql query questions.yml -a answers.json --kg ck25=prod-inst.ttl -o results.json",
+    arguments=_arguments,
+    run=_run,
+)

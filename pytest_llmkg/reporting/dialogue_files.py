@@ -15,7 +15,6 @@ from pytest_llmkg.reporting.packing import compact, packed, packed_case
 from pytest_llmkg.reporting.writing import write_atomically
 
 if TYPE_CHECKING:
-
     from pytest_llmkg.records import Case, TaskInfo, Transcript
     from pytest_llmkg.reporting.views import Report
 
@@ -111,7 +110,7 @@ class DialogueFiles:
             self._write_waiting()
         if not group.texts:
             self._waiting.append(group)
-        text = packed(dialogue_view(transcript, info, case, with_case=False))
+        text = packed(dialogue_view(transcript, info, case, alone=False))
         size = group.add(text, _case_text(case, self._cases))
         self._size += size
         self._unwritten += size
@@ -184,7 +183,7 @@ def inline_data(report: Report, limit: int = INLINE_LIMIT) -> DialogueData:
             if place < len(transcripts) and size <= limit:
                 one = transcripts[place]
                 case = report.shown_case(one)
-                view = dialogue_view(report.full(one), infos.get(one.task), case, with_case=False)
+                view = dialogue_view(report.full(one), infos.get(one.task), case, alone=False)
                 size += groups[key].add(packed(view), _case_text(case, cases))
         if size > limit:
             break

@@ -68,6 +68,7 @@ class TurnView:
         scores: (signature, ((name, value), ...)).
         info: (name, text) of the other observations.
         notes: what corrected rules treat otherwise.
+        told: (name, text) of what a system tells of its work.
     """
 
     messages: tuple[tuple[str, CutText], ...]
@@ -79,6 +80,7 @@ class TurnView:
     scores: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     info: tuple[tuple[str, CutText], ...]
     notes: tuple[str, ...]
+    told: tuple[tuple[str, CutText], ...]
     feedback: str | None
 
 
@@ -165,7 +167,7 @@ def cut(text: str, limit: int) -> CutText:
 
 
 def dialogue_view(
-    transcript: Transcript, info: TaskInfo | None, case: Case | None, *, with_case: bool = True
+    transcript: Transcript, info: TaskInfo | None, case: Case | None, *, alone: bool = True
 ) -> DialogueView:
     """The view of ``transcript``, whose texts must be those that may be shown.
 
@@ -173,11 +175,12 @@ def dialogue_view(
         transcript: the dialogue.
         info: its task.
         case: its case, None when it is unknown or must not be shown.
-        with_case: whether the texts of the case are part of the view; else see `case_view`.
+        alone: whether the view must hold what others hold, too: the texts of the case (see `case_view`) and the
+            headline score (which the index of a page has).
     """
     late = transcript.unevaluated
     observation, name = _compared(transcript, case)
-    shown = case if with_case else None
+    shown = case if alone else None
     return DialogueView(
         label=visible(transcript.label),
         case=visible(transcript.case),
@@ -187,7 +190,7 @@ def dialogue_view(
         started=visible(transcript.started),
         seconds=transcript.seconds,
         error=None if transcript.error is None else visible(transcript.error),
-        headline=headline(transcript, info) if info else None,
+        headline=headline(transcript, info) if info and alone else None,
         fields=_fields(shown.data) if shown else (),
         reference_name=name,
         reference=_reference(shown.data, name) if shown and name else None,
@@ -255,6 +258,7 @@ def _turn(turn: Turn, observation: str | None) -> TurnView:
         ),
         info=_fields(evaluation.info),
         notes=tuple(visible(note) for scores in evaluation.score_sets for note in scores.notes),
+        told=_fields(turn.answer.notes),
         feedback=None if turn.feedback is None else visible(turn.feedback),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ class Effort:
         from_cache: answers that an earlier run paid for.
         cached_tokens, reasoning_tokens: as far as known, None when wholly unknown.
         served: names that the endpoint gave itself.
+        stages: wall seconds of all answers by stage, of systems that tell them.
     """
 
     answers: int
@@ -38,6 +40,7 @@ class Effort:
     cached_tokens: int | None
     reasoning_tokens: int | None
     served: tuple[str, ...]
+    stages: tuple[tuple[str, float], ...] = ()
 
 
 def efforts_of(transcripts: Iterable[Transcript]) -> dict[str, Effort]:
@@ -62,6 +65,7 @@ def _effort(group: list[Transcript]) -> Effort:
         cached_tokens=_sum(answer.usage.cached_tokens for answer in answers),
         reasoning_tokens=_sum(answer.usage.reasoning_tokens for answer in answers),
         served=tuple(sorted({answer.served_model for answer in answers if answer.served_model})),
+        stages=_stages(answers),
     )
 
 
@@ -76,6 +80,14 @@ def _status(call: FailedCall) -> str:
 
 def _counted(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _stages(answers: Iterable[Answer]) -> tuple[tuple[str, float], ...]:
+    found: dict[str, list[float]] = {}
+    for answer in answers:
+        for stage, seconds in answer.stages.items():
+            found.setdefault(stage, []).append(seconds)
+    return tuple((stage, math.fsum(seconds)) for stage, seconds in found.items())
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

@@ -14,7 +14,7 @@ from pytest_llmkg.reporting.dialogue_files import DialogueData, inline_data
 from pytest_llmkg.reporting.dialogues import dialogue_groups
 from pytest_llmkg.reporting.endings import KINDS
 from pytest_llmkg.reporting.links import dialogue_fragment
-from pytest_llmkg.reporting.overview import asked, run_facts, total_facts
+from pytest_llmkg.reporting.overview import asked, period_facts, run_facts, total_facts
 from pytest_llmkg.reporting.packing import compact, dialogue_index, script_safe
 from pytest_llmkg.reporting.pictures import pictures_of
 
@@ -56,7 +56,7 @@ def render_page(report: Report, now: datetime, data: DialogueData | None = None)
         pictures=pictures_of(report),
         asked=asked(report),
         totals=total_facts(report),
-        runs=[run_facts(header) for header in report.headers],
+        runs=[*(run_facts(header) for header in report.headers), period_facts(report)],
         model_cards=model_cards(report),
         task_cards=task_cards(report),
         kinds=KINDS,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.reporting.effort import Effort
     from pytest_llmkg.reporting.views import Report
 
-__all__ = ["Facts", "asked", "effort_facts", "model_facts", "run_facts", "total_facts"]
+__all__ = ["Facts", "asked", "effort_facts", "model_facts", "period_facts", "run_facts", "total_facts"]
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -81,6 +81,14 @@ def total_facts(report: Report) -> Facts:
     return tuple((name, text) for name, text in found if text is not None)
 
 
+def period_facts(report: Report) -> Facts:
+    """From when to when dialogues began, which tells of runs that were gone on with later."""
+    began = sorted(transcript.started for transcript in report.transcripts if transcript.started)
+    if not began:
+        return ()
+    return (("first dialogue began", began[0]), ("last dialogue began", began[-1]))
+
+
 def _troubles(efforts: Iterable[Effort]) -> list[tuple[str, str | None]]:
     efforts = list(efforts)
     failed, retried = sum(e.failed_calls for e in efforts), sum(e.retried for e in efforts)
@@ -108,6 +116,7 @@ def effort_facts(effort: Effort | None) -> Facts:
         ("reasoning tokens", None if effort.reasoning_tokens is None else formats.count(effort.reasoning_tokens)),
         *_troubles([effort]),
         ("served as", ", ".join(effort.served[:5]) or None),
+        *((f"time of {stage}", formats.duration(seconds)) for stage, seconds in effort.stages),
     ]
     return tuple((name, text) for name, text in found if text is not None)
 

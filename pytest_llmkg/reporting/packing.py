@@ -76,6 +76,7 @@ def _turn(view: TurnView) -> dict[str, Any]:
         "x": None if view.extracted is None else _cut(view.extracted),
         "i": [[name, *_cut(text)] for name, text in view.info],
         "n": view.notes,
+        "k": [[name, *_cut(text)] for name, text in view.told],
         "h": view.feedback,
         "q": _facts(answer),
         "w": [_call(call) for call in answer.failed_calls],
@@ -101,7 +102,8 @@ def _facts(answer: Answer) -> list[list[str]]:
         "settings refused": ", ".join(answer.dropped) or None,
         "from cache": "yes" if answer.from_cache else None,
     }
-    return [[name, visible(str(value))] for name, value in found.items() if value is not None]
+    known = [[name, visible(str(value))] for name, value in found.items() if value is not None]
+    return known + [[f"{visible(stage)} (seconds)", f"{seconds:.2f}"] for stage, seconds in answer.stages.items()]
 
 
 def _call(call: FailedCall) -> list[Any]:

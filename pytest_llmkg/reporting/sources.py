@@ -158,6 +158,7 @@ def _hidden_answer(answer: Answer) -> Answer:
         text=HIDDEN,
         reasoning=None if answer.reasoning is None else HIDDEN,
         failed_calls=_hidden_calls(answer.failed_calls),
+        notes={},
     )
 
 
@@ -203,6 +204,7 @@ def _slim_answer(answer: Answer) -> Answer:
         answer.dropped,
         _slim_calls(answer.failed_calls),
         answer.from_cache,
+        answer.stages,
     )
 
 

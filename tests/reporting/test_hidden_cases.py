@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 SECRETS = (
     *("secret-prompt", "secret-answer", "secret-info", "secret-error", "secret-late", "secret-question"),
-    *("secret-thought", "secret-call"),
+    *("secret-thought", "secret-call", "secret-note"),
 )
 
 
@@ -35,7 +35,11 @@ def report(settings: Mapping[str, Json], *, sealed: bool = True, known: bool = T
     """A run with one evaluated dialogue, 0.625, and one that broke off; every text of them is in `SECRETS`."""
     evaluation = Evaluation("scored", (ScoreSet("rules:v1", {"f1": 0.625}),), {"note": "secret-info"})
     answer = Answer(
-        "secret-answer", "stop", reasoning="secret-thought", failed_calls=(FailedCall("refused: secret-call", 400),)
+        "secret-answer",
+        "stop",
+        reasoning="secret-thought",
+        failed_calls=(FailedCall("refused: secret-call", 400),),
+        notes={"example": "secret-note"},
     )
     turn = Turn(Prompt.user("secret-prompt"), answer, evaluation)
     broken = replace(

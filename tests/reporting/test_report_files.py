@@ -169,7 +169,8 @@ def test_what_is_compared_with_what() -> None:
         evaluation = type(turn.evaluation)("scored", turn.evaluation.score_sets, info)
         view = dialogue_view(make_transcript(type(turn)(turn.prompt, turn.answer, evaluation)), None, case)
         extracted, reference = view.turns[0].extracted, view.reference
-        return extracted and extracted.text, view.reference_name, reference and reference.text
+        texts = [None if cut is None else cut.text for cut in (extracted, reference)]
+        return texts[0], view.reference_name, texts[1]
 
     assert compared({"sparql": "ASK", "answerSet": ["x"]}, case) == ("ASK", "query", "SELECT")
     assert compared({"answerSet": ["y", "x"]}, case) == ("x\ny", "result", "a\nb")

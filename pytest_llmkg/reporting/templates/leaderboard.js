@@ -302,6 +302,7 @@ const showTurn = (turn, place, reference) => {
   if (reference) box.append(part("Compared with the reference", true, showDiff(reference, turn.x || turn.a)));
   for (const [signature, scores] of turn.s) if (scores.length) box.append(make("p", { class: "who", text: `Scores by ${signature}` }), chips(scores));
   if (turn.n) box.append(make("p", { class: "who", text: `Corrected rules treat otherwise: ${turn.n.join(", ")}` }));
+  if (turn.k) box.append(part("What the system tells of its work", false, pairs(turn.k, "Told by the system")));
   if (turn.i) box.append(part("Observations", false, pairs(turn.i, "Observations")));
   if (turn.h) box.append(make("p", { class: "hint", text: `Then followed a hint: ${turn.h}` }));
   return box;

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pytest_llmkg.contracts import FieldType, KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import shortened
-from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Prompt, TaskInfo, Turn
+from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Prompt, Question, TaskInfo, Turn
 from pytest_llmkg.tasks.kgqa_schema import schema_text
 from pytest_llmkg.tasks.kgqa_scoring import checked_reference, evaluate_kgqa, graph_of, question_of
 
@@ -91,7 +91,14 @@ def prompt(case: Case, kg: KgEngine) -> Prompt:
             question=question_of(case),
             schema=_SCHEMA.format(schema=schema) if schema else "",
             prefixes="\n".join(f"{prefix}: <{namespace}>" for prefix, namespace in prefixes.items()) or "(none)",
-        )
+        ),
+        Question(
+            question_of(case),
+            case.text("kg"),
+            case.text("language"),
+            case.text("dataset") if "dataset" in case.data else None,
+            prefixes,
+        ),
     )
 
 

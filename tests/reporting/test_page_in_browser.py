@@ -279,6 +279,19 @@ def test_large_pages_load_dialogues_when_they_are_asked_for(browser: Browser, la
     assert tab.complaints == []
 
 
+def test_a_script_in_the_markup_of_a_large_page_is_not_run(browser: Browser, large: Path) -> None:
+    """Even if markup could be smuggled in: the policy lets only the page's own script load files."""
+    (large.parent / "evil.js").write_text("document.title = 'pwned';")
+    page = large.with_name("smuggled.html")
+    text = large.read_text(encoding="utf-8")
+    smuggled = "<script src='evil.js'></script><script>document.title = 'pwned';</script><img src=x onerror=alert(1)>"
+    page.write_text(text.replace("<main>", f"<main>{smuggled}", 1), encoding="utf-8")
+    tab = browser.tab()
+    tab.open(page)
+    assert tab.run("document.title") == TITLE
+    assert sum("Content Security Policy" in complaint for complaint in tab.complaints) >= 3
+
+
 def test_every_dialogue_of_a_large_page_is_found_where_the_index_says(browser: Browser, large: Path) -> None:
     tab = browser.tab()
     tab.open(large)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
+from pytest_llmkg.cli import main
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.records import Case
 from pytest_llmkg.reporting.dialogue_files import DialogueFiles
@@ -143,6 +144,52 @@ def test_copies_know_the_way_to_the_files(tmp_path: Path) -> None:
     text = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert '<meta name="llmkg-files" content="runs/a%20run/">' in text
     assert text.replace("runs/a%20run/", "") == page.read_text(encoding="utf-8")
+
+
+def test_report_command_writes_a_page(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(stored), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["report", str(stored), "--format", "html"]) == 0
+    made = re.compile(r"Page made [^<]*")
+    assert made.sub("", capsys.readouterr().out) == made.sub("", page)
+
+
+def test_export_command_writes_parquet(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "scores.parquet"
+    assert main(["export", str(stored), "--format", "parquet", "--out", str(out)]) == 0
+    rows = parquet.read_table(out).num_rows
+    assert capsys.readouterr().out == f"wrote {rows} rows to {out}\n"
+    assert main(["export", str(stored), "--format", "parquet"]) == 2
+    assert "needs --out FILE.parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"kind":"header","schema":99}', "schema 99, but this version reads up to 1"),
+        ('{"kind":"transcript"}', "expected the header first"),
+        ("", "has no header"),
+    ],
+)
+def test_files_that_are_no_runs_are_told_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, complaint: str
+) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_text(f"{line}\n", encoding="utf-8")
+    assert main(["report", str(path), "--out", str(tmp_path / "page.html")]) == 2
+    error = capsys.readouterr().err
+    assert complaint in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_torn_last_line_is_a_note(stored: Path, tmp_path: Path) -> None:
+    with (stored / FILE_NAME).open("ab") as file:
+        file.write(b'{"kind":"transcript","case":"c1"')
+    report = build_report([index_run(stored)])
+    assert report.notes == ("The file of run test ends in the middle of a line; that dialogue is not shown.",)
 
 
 @given(strategies.texts)

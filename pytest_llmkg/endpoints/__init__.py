@@ -14,6 +14,7 @@ from pytest_llmkg.endpoints.engine import (
     Endpoints,
     FederatedEngine,
     endpoint_graph,
+    store_graph,
     with_endpoints,
 )
 from pytest_llmkg.endpoints.faults import FAULTS
@@ -36,5 +37,6 @@ __all__ = [
     "SparqlEndpoint",
     "endpoint_from_table",
     "endpoint_graph",
+    "store_graph",
     "with_endpoints",
 ]

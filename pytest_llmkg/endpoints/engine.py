@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.contracts import Task
 
-__all__ = ["ENDPOINT_FORMAT", "EndpointEngine", "Endpoints", "FederatedEngine", "endpoint_graph", "with_endpoints"]
+__all__ = [
+    "ENDPOINT_FORMAT",
+    "EndpointEngine",
+    "Endpoints",
+    "FederatedEngine",
+    "endpoint_graph",
+    "store_graph",
+    "with_endpoints",
+]
 
 ENDPOINT_FORMAT = "endpoint"
 """The format of a `GraphText` that is no text but an address."""
@@ -34,6 +43,12 @@ def endpoint_graph(url: str, services: Collection[str] = ()) -> GraphText:
         services: addresses of the endpoints that it may be asked to call by SERVICE.
     """
     return GraphText("\n".join((url, *services)), ENDPOINT_FORMAT)
+
+
+def store_graph(text: str, form: str) -> GraphText:
+    """The graph of a case: ``text`` in the format ``form``, or behind the endpoint whose address it is."""
+    is_address = re.fullmatch(r"https?://[!-~]+", text.strip(), re.IGNORECASE) is not None
+    return endpoint_graph(text.strip()) if is_address else GraphText(text, form)
 
 
 class Endpoints:

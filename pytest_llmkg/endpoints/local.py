@@ -16,7 +16,7 @@ from pytest_llmkg.kg.graphs import parse_triples, serialise
 from pytest_llmkg.kg.limits import BASE_IRI
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["dataset_of", "graph_name", "rewritten", "rewritten_for_endpoint"]
 
@@ -58,13 +58,12 @@ def rewritten(query: str, prefixes: Mapping[str, str], services: Mapping[str, ob
     for clause in failing:
         if not clause.silent or clause.target is None or clause.block_end is None:
             return QueryResult(unlisted("SERVICE", clause.text, services))
-    text = _replaced(query, [clause for clause in found.clauses if clause not in failing])
-    if not failing:
-        return text
-    return rewritten(without_blocks(query, failing), prefixes, services) or without_blocks(query, failing)
+    if failing:
+        return rewritten(without_blocks(query, failing), prefixes, services) or without_blocks(query, failing)
+    return _replaced(query, found.clauses)
 
 
-def _replaced(query: str, clauses: list[Clause]) -> str:
+def _replaced(query: str, clauses: Sequence[Clause]) -> str:
     kept, place = [], 0
     for clause in clauses:
         if clause.word == "SERVICE":

@@ -142,7 +142,7 @@ def _names(found: object) -> tuple[str, ...] | None:
     """The variables, None if these are none."""
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         return None
-    return tuple(found) if len(set(found)) == len(found) else None
+    return tuple(dict.fromkeys(found))  # some servers repeat a variable that a query selects twice
 
 
 def _term(cell: object) -> Term:

@@ -95,11 +95,7 @@ class Endpoint:
                 f"the address of the endpoint at {parts.hostname} holds a user or a password; "
                 "name the environment variables that hold them instead (user_env, password_env)"
             )
-        if (
-            parts.scheme not in {"http", "https"}
-            or not parts.hostname
-            or re.search(r"[\x00-\x20\x7f-\uffff]", self.url)
-        ):
+        if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"[^\x21-\x7e]", self.url):
             raise UserError(
                 f"the endpoint {self.url!r:.200} is no address; write http://HOST[:PORT]/PATH or https://..."
             )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_llmkg.contracts import RdfVerdict
-from pytest_llmkg.endpoints import Endpoint, EndpointLimits, Endpoints, endpoint_from_table, endpoint_graph
+from pytest_llmkg.contracts import GraphText, RdfVerdict
+from pytest_llmkg.endpoints import Endpoint, EndpointLimits, Endpoints, endpoint_from_table, endpoint_graph, store_graph
 from pytest_llmkg.errors import UnknownNameError, UserError
 
 URL = "https://graph.example/sparql"
@@ -58,6 +58,12 @@ def test_unknown_setting() -> None:
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(UserError, match="is no address"):
         Endpoint(url)
+
+
+def test_graph_of_a_case_is_a_text_or_an_address() -> None:
+    assert store_graph(f" {URL}\n", "turtle") == endpoint_graph(URL)
+    for text in ("<a:b> <a:c> <http://a.example/> .", "http://a.example/ <a:b> 1 .", ""):
+        assert store_graph(text, "turtle") == GraphText(text, "turtle")
 
 
 def test_secrets_in_addresses_and_settings_are_refused_and_not_shown() -> None:

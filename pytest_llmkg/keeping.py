@@ -31,7 +31,7 @@ from pytest_llmkg.store import (
     index_run,
 )
 from pytest_llmkg.suite_signature import suite_differences
-from pytest_llmkg.tally import Tally
+from pytest_llmkg.tally import Tally, spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -97,6 +97,12 @@ class Keeper:
     def lock(self) -> Json:
         """The lock of the run file's sealed lines, for workers; None when none is sealed."""
         return self.header().settings.get(SEALED_LINES)
+
+    def spent_before(self) -> float:
+        """US dollars that the run which is gone on with has cost, as far as known."""
+        run = self.resumed
+        costs = [] if run is None else [spent(run.read(key))[1] for key in run.entries]
+        return sum(cost for cost in costs if cost is not None)
 
     def plan(self, tests: Iterable[PlannedTest]) -> None:
         """Says which dialogues this session is to hold; the run file's header counts them."""

@@ -106,6 +106,8 @@ class SessionState:
             from pytest_llmkg.session import make_desk
 
             self._desk = make_desk(self.suite(), processes)
+            if self.suite().settings.max_cost is not None:
+                self._desk.budget.spent = self.keeper().spent_before()
         return self._desk
 
     @property

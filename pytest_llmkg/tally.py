@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import Answer, Transcript
     from pytest_llmkg.suite import Suite
 
-__all__ = ["Count", "Tally"]
+__all__ = ["Count", "Tally", "spent"]
 
 Key = tuple[str, str, str, int]
 
@@ -69,7 +69,7 @@ class Tally:
         score = None if info is None or transcript.error is not None else headline(transcript, info)
         key = (transcript.label, transcript.case, transcript.model, transcript.iteration)
         now = (1, int(transcript.error is not None), int(score is not None), score or 0.0)
-        tokens, cost = _spent(transcript)
+        tokens, cost = spent(transcript)
         with self._lock:
             if transcript.model not in self._counts:
                 return
@@ -91,7 +91,7 @@ class Tally:
             return self._counts[model]
 
 
-def _spent(transcript: Transcript) -> tuple[int, float | None]:
+def spent(transcript: Transcript) -> tuple[int, float | None]:
     """Tokens and US dollars of every call, those that failed included."""
     answers: list[Answer] = [turn.answer for turn in transcript.turns]
     if transcript.unevaluated is not None:

@@ -93,6 +93,9 @@ def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
     assert (project.path / "run" / "leaderboard.html").is_file()
     assert len(project.scores()) == 5
     assert project.errors() == {}
+    # What was spent counts when the run is gone on with.
+    assert project.run_apart(*args, "--llmkg-max-cost=7", "--llmkg-resume=run").ret == pytest.ExitCode.TESTS_FAILED
+    assert server.count == 7
     again = project.run_apart(*args, "--llmkg-resume=run")
     assert again.ret == 0
     assert server.count == 12

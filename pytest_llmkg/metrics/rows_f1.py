@@ -89,17 +89,32 @@ def _without(rows: Sequence[Row], common: Counter[Row]) -> list[Row]:
 
 
 def _best_sum(rows: Sequence[Row], wanted: Sequence[Row]) -> float:
-    import numpy as np
     from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import csr_matrix
 
-    bags, targets = [Counter(row) for row in rows], [Counter(row) for row in wanted]
-    shares = np.zeros((len(bags), len(targets)))
-    holders: dict[str, list[int]] = {}
-    for i, bag in enumerate(bags):
-        for value in bag:
-            holders.setdefault(value, []).append(i)
-    for j, target in enumerate(targets):
-        for i in {i for value in target for i in holders.get(value, ())}:
-            shares[i, j] = (bags[i] & target).total() / max(1, target.total())
+    # As many values as both bags hold: the product of their incidence vectors, where the second "x" of a row is
+    # another value than the first. Values that only one side has are left out.
+    sides = [[_numbered(row) for row in side] for side in (rows, wanted)]
+    both = {value for row in sides[0] for value in row} & {value for row in sides[1] for value in row}
+    if not both:
+        return 0.0
+    columns = {value: number for number, value in enumerate(both)}
+    matrices = []
+    for side in sides:
+        places = [(number, columns[value]) for number, row in enumerate(side) for value in row if value in columns]
+        data = [1.0] * len(places)
+        matrices.append(csr_matrix((data, tuple(zip(*places, strict=True))), shape=(len(side), len(columns))))
+    # All rows of a result have the same width.
+    shares = (matrices[0] @ matrices[1].T).toarray() / max(1, len(wanted[0]))
     chosen = linear_sum_assignment(shares, maximize=True)
     return float(shares[chosen].sum())
+
+
+def _numbered(row: Row) -> list[tuple[str, int]]:
+    """The values of ``row``, each with how often it stands before."""
+    seen: Counter[str] = Counter()
+    found = []
+    for value in row:
+        found.append((value, seen[value]))
+        seen[value] += 1
+    return found

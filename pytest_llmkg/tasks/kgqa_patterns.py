@@ -6,6 +6,7 @@ A reading of the tokens, not a parser: expressions in brackets are left out, bla
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ __all__ = ["declared_prefixes", "described_query", "full_iri"]
 
 _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _ROUNDS = 4
+_MOST_TOKENS = 3_000  # of a query are looked at; some steps below take the square of their number
 _STEP = re.compile(r"<[^<>]*>|[?$]\w+")  # of a path
 Pattern = tuple[str, str, str]
 
@@ -31,7 +33,7 @@ def described_query(query: str, prefixes: Mapping[str, str]) -> dict[str, Json]:
     and in predicates only), ``predicates``, ``limit``, ``offset``, ``orderBy`` and ``projected`` (variables).
     """  # noqa: D205  (the names belong together)
     known = {**prefixes, **declared_prefixes(query)}
-    row = list(body_tokens(query))
+    row = list(itertools.islice(body_tokens(query), _MOST_TOKENS))
     found = list(_patterns(row, known))
     predicates = dict.fromkeys(iri for _, path, _ in found for iri in re.findall(r"<([^<>]*)>", path))
     return {
@@ -45,7 +47,7 @@ def described_query(query: str, prefixes: Mapping[str, str]) -> dict[str, Json]:
 
 def declared_prefixes(query: str) -> dict[str, str]:
     """The prefixes that ``query`` declares itself."""
-    row = list(tokens(query))
+    row = list(itertools.islice(tokens(query), _MOST_TOKENS))
     return {
         row[i + 1].text[:-1]: row[i + 2].text[1:-1]
         for i in range(len(row) - 2)

@@ -21,6 +21,7 @@ __all__ = ["reference_groups"]
 _KEY = "llmkgKey"  # no reference query may use such a variable
 _OPENING, _CLOSING = "([{", ")]}"
 _IN_BRACKETS = re.compile(r"\A\(\s*([?$]\w+)\s*\)\Z")
+_LINE_END = re.compile(r"[\r\n]")
 _ENDS = {"LIMIT", "OFFSET", "VALUES"}
 
 Row = tuple["Term | None", ...]
@@ -173,8 +174,8 @@ def _placed(query: str) -> Iterator[_Placed]:
     place = depth = 0
     for token in tokens(query):
         while not query.startswith(token.text, place):
-            comment = query[place] == "#"
-            place = query.find("\n", place) + 1 if comment and "\n" in query[place:] else place + 1
+            end = _LINE_END.search(query, place) if query[place] == "#" else None
+            place = end.end() if end else place + 1
         depth -= token.text in _CLOSING
         yield _Placed(token, place, place + len(token.text), depth)
         depth += token.text in _OPENING

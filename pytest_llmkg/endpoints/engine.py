@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
 from pytest_llmkg.endpoints.client import SparqlEndpoint
-from pytest_llmkg.endpoints.local import dataset_of, graph_name, rewritten, rewritten_for_endpoint
+from pytest_llmkg.endpoints.local import dataset_of, graph_name, rewritten
+from pytest_llmkg.endpoints.preparing import with_addresses
 from pytest_llmkg.endpoints.settings import Endpoint
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg.memo import Memo
@@ -176,7 +177,7 @@ class FederatedEngine(_Wrapping):
                 f"behind endpoints are {', '.join(sorted(remote)) or 'none'}{' and the graph itself' * is_remote}"
             )
         if is_remote:
-            ready = rewritten_for_endpoint(query, prefixes, remote)
+            ready = with_addresses(query, prefixes, remote)
             return self._inner.run_query(_allowing(graph, remote.values()), ready, prefixes)
         changed = rewritten(query, prefixes, self._services)
         if changed is None:

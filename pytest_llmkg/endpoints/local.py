@@ -18,7 +18,7 @@ from pytest_llmkg.kg.limits import BASE_IRI
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["dataset_of", "graph_name", "rewritten", "rewritten_for_endpoint"]
+__all__ = ["dataset_of", "graph_name", "rewritten"]
 
 _NO_GRAPH = "<urn:llmkg:no-graph>"
 
@@ -72,17 +72,6 @@ def _replaced(query: str, clauses: Sequence[Clause]) -> str:
             place = clause.target_end
         elif clause.word == "GRAPH":
             kept += [query[place : clause.target_start], _NO_GRAPH]
-            place = clause.target_end
-    return "".join([*kept, query[place:]])
-
-
-def rewritten_for_endpoint(query: str, prefixes: Mapping[str, str], addresses: Mapping[str, str]) -> str:
-    """``query`` with the addresses of services in place of their names; whatever is not on the list stays."""
-    kept, place = [], 0
-    for clause in scan(query, prefixes).clauses:
-        address = addresses.get(clause.target or "")
-        if clause.word == "SERVICE" and address is not None:
-            kept += [query[place : clause.target_start], f"<{address}>"]
             place = clause.target_end
     return "".join([*kept, query[place:]])
 

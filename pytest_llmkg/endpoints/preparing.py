@@ -11,7 +11,7 @@ from pytest_llmkg.kg.limits import BASE_IRI
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["Prepared", "prepare", "unlisted", "without_blocks"]
+__all__ = ["Prepared", "prepare", "unlisted", "with_addresses", "without_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ def prepare(
     if refused is not None:
         return refused
     text = without_blocks(query, [c for c in found.clauses if c.word == "SERVICE" and c.target not in services])
+    # In full, so that it does not depend on how the server reads a prefix that is declared twice.
+    text = with_addresses(text, prefixes, {address: address for address in services})
     lines = [f"PREFIX {prefix}: <{prefixes[prefix]}>\n" for prefix in sorted(found.missing) if prefix in prefixes]
     if found.has_relative and not found.has_base:
         lines.insert(0, f"BASE <{BASE_IRI}>\n")
@@ -82,4 +84,15 @@ def without_blocks(query: str, clauses: Collection[Clause]) -> str:
         if clause.block_end is not None and clause.start >= place:  # else it stands inside one that is gone
             kept += [query[place : clause.start], "{ }"]
             place = clause.block_end
+    return "".join([*kept, query[place:]])
+
+
+def with_addresses(query: str, prefixes: Mapping[str, str], addresses: Mapping[str, str]) -> str:
+    """``query`` with the addresses of services in place of their names; whatever is not on the list stays."""
+    kept, place = [], 0
+    for clause in scan(query, prefixes).clauses:
+        address = addresses.get(clause.target or "")
+        if clause.word == "SERVICE" and address is not None:
+            kept += [query[place : clause.target_start], f"<{address}>"]
+            place = clause.target_end
     return "".join([*kept, query[place:]])

@@ -177,6 +177,24 @@ def test_graph_that_another_one_stands_for(sandbox: Sandbox) -> None:
     assert values(engine.run_query(GraphText("kg:books", "turtle"), query, NAMES)) == Counter([("14",)])
 
 
+def test_what_is_sent_names_services_in_full() -> None:
+    query = "PREFIX s: <https://evil.example/> PREFIX s: <https://a.example/> SELECT * { SERVICE s:q { ?s ?p ?o } }"
+    ready = prepare(query, {}, ("https://a.example/q",), ())
+    assert isinstance(ready, Prepared)
+    assert ready.text.endswith("SELECT * { SERVICE <https://a.example/q> { ?s ?p ?o } }")
+    assert isinstance(prepare(query, {}, ("https://evil.example/q",), ()), str)
+
+
+def test_prefixes_and_base_are_declared_where_they_are_missing() -> None:
+    prefixes = {"a": "https://a.example/", "b": "https://b.example/", "c": "https://c.example/"}
+    ready = prepare("PREFIX a: <x:> SELECT * { a:s b:p <o>, 'c:d' } # c:", prefixes, (), ())
+    assert isinstance(ready, Prepared)
+    assert ready.text.split("\n")[:2] == ["BASE <https://base.invalid/>", "PREFIX b: <https://b.example/>"]
+    assert ready.text.split("\n")[2].startswith("PREFIX a: <x:> SELECT")
+    whole = "BASE <x:y> SELECT * { <o> ?p ?o }"
+    assert prepare(whole, prefixes, (), ()) == Prepared(whole, "SELECT")
+
+
 @given(st.text(alphabet="SERVICE service silent GRAPH FROM {}<>?:.#'\"\\a u0053x(\n", max_size=60))
 def test_any_text_can_be_scanned_and_none_reaches_out(text: str) -> None:
     for query in (text, f"SELECT * {{ {text} }}"):

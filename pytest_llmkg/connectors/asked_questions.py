@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import ConnectorError
@@ -39,10 +40,12 @@ def said_before(request: AskRequest, *, tells_usage: bool) -> Answer | None:
         request: what is asked.
         tells_usage: whether the system's tokens are known; then this answer took none, else they stay unknown.
     """
+    started = time.perf_counter()
     said = [message.text for message in request.messages if message.role == "assistant"]
     if not said:
         return None
-    return Answer(said[-1], "stop", free() if tells_usage else Usage(), notes={"repeated": True})
+    usage = free() if tells_usage else Usage()
+    return Answer(said[-1], "stop", usage, time.perf_counter() - started, notes={"repeated": True})
 
 
 def as_block(query: str) -> str:

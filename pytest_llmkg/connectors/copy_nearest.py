@@ -61,9 +61,9 @@ class CopyNearest:
         before = said_before(request, tells_usage=True)
         if before is not None:
             return before
-        started = time.perf_counter()
         try:
             async with self._lock:
+                started = time.perf_counter()
                 index = await asyncio.to_thread(self._index, request, question.text)
             prepared = time.perf_counter()
             found = await asyncio.to_thread(index.find, (question.text,), 1)
@@ -77,7 +77,7 @@ class CopyNearest:
             seconds=seconds,
             served_model="copy-nearest",
             stages={"prepare": prepared - started, "retrieve": seconds},
-            notes={"examples": [{"id": example.id, "query": example.query} for example in found]},
+            notes={"examples": [{"id": example.id, "query": example.query} for example in found], "calls": 0},
         )
 
     async def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.asked_questions import free
@@ -24,7 +25,9 @@ class EmptyConnector:
 
     async def ask(self, _request: AskRequest) -> Answer:
         """The empty answer."""
-        return Answer("", "stop", free(), served_model="empty")
+        started = time.perf_counter()
+        # Seconds are told, however few: else the wait for leave to ask would be taken for them.
+        return Answer("", "stop", free(), time.perf_counter() - started, "empty", notes={"calls": 0})
 
     async def close(self) -> None:
         """Nothing to free."""

@@ -46,6 +46,7 @@ MOST_BYTES = 4 * 2**20
 
 _MOST_REDIRECTS = 3
 _MOST_STAGES = 20
+_OWN_STAGES = ("wait", "prepare")  # by the clock of this program, see `analysis.effort`
 _ADVICE = {
     "key": f"check {KEY_VARIABLE}",
     "model": "the system may not know this dataset",
@@ -201,7 +202,8 @@ def _timings(told: object) -> dict[str, float]:
     return {
         name[:40]: float(value)
         for name, value in entries
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+        if name not in _OWN_STAGES and isinstance(value, int | float) and not isinstance(value, bool)
+        if math.isfinite(value) and value >= 0
     }
 
 

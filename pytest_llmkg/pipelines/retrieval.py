@@ -5,10 +5,12 @@ A `Searcher` is made once for a list of texts and asked for each question.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import importlib
 import math
-from collections import Counter
+import threading
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_llmkg.errors import UserError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Bm25", "Nearest", "Searcher", "check_embedding", "load_embedding", "make_searcher"]
 
 _SATURATION, _LENGTH = 1.2, 0.75
+_REMEMBERED = 20_000
 
 
 class Searcher(Protocol):
@@ -107,12 +110,38 @@ def make_searcher(texts: Sequence[str], embedding: str) -> Searcher:
     return Bm25(texts) if embedding == "bm25" else Nearest(texts, load_embedding(embedding))
 
 
+class _Remembering:
+    """An embedding that is asked for each text once; schema and examples are searched for the same questions."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self._known: OrderedDict[str, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        with self._lock:
+            missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+            if missing:
+                self._known.update(zip(missing, np.asarray(self._embed(missing), dtype=np.float32), strict=True))
+            found: Vectors = np.stack([self._known[text] for text in texts])
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+
+@functools.lru_cache(maxsize=4)
 def load_embedding(name: str) -> Embed:
-    """The function from texts to vectors that ``name`` stands for; see `make_searcher`.
+    """The function from texts to vectors that ``name`` stands for, loaded once; see `make_searcher`.
 
     Raises:
         UserError: it cannot be had.
     """
+    return _Remembering(_loaded(name))
+
+
+def _loaded(name: str) -> Embed:
     if name == "use":
         return _sentence_encoder()
     module, _, attribute = name.partition(":")

@@ -69,6 +69,7 @@ def test_an_embedding_of_somebody_else_is_a_name() -> None:
     for wrong in ("nothing", "nothing:", ":there"):
         with pytest.raises(UserError, match="embedding"):
             check_embedding(wrong)
+    assert make_searcher([], f"{__name__}:letters").find("a", 1) == []
     for missing in ("no_such_module:embed", f"{__name__}:missing"):
         with pytest.raises(UserError, match="cannot be loaded"):
             make_searcher(["a"], missing)

@@ -19,9 +19,13 @@ _INVISIBLE = re.compile(
     "\ufff9-\ufffb\ufffe\uffff]"
 )
 
+_PLAIN = b"\t\n" + bytes(range(0x20, 0x7F))
+
 
 def visible(text: str) -> str:
     """``text`` with each invisible or reordering character as its code, e.g. ``⟦U+202E⟧``."""
+    if text.isascii() and not text.encode().translate(None, _PLAIN):  # most texts, and many times as fast
+        return text
     return _INVISIBLE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 

@@ -249,6 +249,7 @@ def test_report_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: 
         (formats.duration(7500), "2:05 h"),
         (formats.count(12345), "12,345"),
         (formats.visible("a\x00\u202e\tb\n"), "a⟦U+0000⟧⟦U+202E⟧\tb\n"),
+        (formats.visible("a\x1b\r\x7f~ \tb\n"), "a⟦U+001B⟧⟦U+000D⟧⟦U+007F⟧~ \tb\n"),
     ],
 )
 def test_formats(shown: str, expected: str) -> None:

@@ -16,7 +16,7 @@ from pytest_llmkg.records import ModelSpec
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMES = ("litellm", "llamacpp", "replay", "scripted", "symbolic")
+SCHEMES = ("litellm", "llamacpp", "rag", "replay", "scripted", "symbolic")
 TABLE = load_model_table(model_table_paths())
 # Family, number of models and their sizes as published.
 PUBLISHED = {
@@ -47,6 +47,7 @@ def test_the_published_models_and_the_local_one_are_shipped() -> None:
     found: dict[str | None, list[str | None]] = {}
     for spec in TABLE.values():
         found.setdefault(spec.family, []).append(spec.parameters)
+    assert found.pop(None) == [None]  # the pipeline around the baseline
     assert found.pop("SmolLM") == ["135M"]
     assert found == PUBLISHED
     assert sum(map(len, found.values())) == 41
@@ -55,6 +56,7 @@ def test_the_published_models_and_the_local_one_are_shipped() -> None:
 def test_every_shipped_model_resolves_has_a_context_and_an_address_of_its_own() -> None:
     specs = resolve_models(",".join(TABLE), TABLE, SCHEMES)
     assert [spec.id for spec in specs] == list(TABLE)
+    specs = tuple(spec for spec in specs if spec.connector != "rag")
     assert len({spec.model for spec in specs}) == len(specs) == 42
     assert all(type(spec.context) is int and spec.context >= 8000 for spec in specs)
     assert all("/" in spec.model for spec in specs)
@@ -292,3 +294,10 @@ def test_any_entry_is_a_spec_that_can_be_stored_or_an_error_of_the_file(
     except ModelFileError as error:
         complaint = str(error)
     assert complaint.startswith(f"{path}: model 'any': ") or from_plain(ModelSpec, to_plain(found["any"])).id == "any"
+
+
+def test_an_entry_may_name_its_connector_as_models_does(tmp_path: Path) -> None:
+    found = table(tmp_path, '[models.mine]\nmodel = "rag:gpt-4o"\nextra = { k = 5 }\n')
+    assert resolve_models("mine", found, SCHEMES)[0] == ModelSpec("mine", "gpt-4o", "rag", extra={"k": 5})
+    found = table(tmp_path, '[models.mine]\nmodel = "ollama_chat/qwen2.5:7b"\n')
+    assert resolve_models("mine", found, SCHEMES)[0].model == "ollama_chat/qwen2.5:7b"

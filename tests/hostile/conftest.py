@@ -56,6 +56,21 @@ XML_CASE = Case(
     "RdfSyntaxFixList-xml",
     {"format": "xml", "broken": XML.removesuffix("</rdf:RDF>"), "reference": XML},
 )
+# The shipped graph of this task takes longer to load than hostile texts may.
+KGQA_CASE = Case(
+    "plants",
+    "Text2SparqlKgqa",
+    "Text2SparqlKgqa-hostile-en",
+    {
+        "kg": "hostile",
+        "graph": "<a:kelp> a <a:Plant> ; <a:in> <a:bay> . <a:wrack> a <a:Plant> ; <a:in> <a:cove> .",
+        "format": "turtle",
+        "prefixes": {"": "a:"},
+        "language": "en",
+        "question": "What grows in the bay?",
+        "query": "SELECT ?plant { ?plant :in :bay }",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +126,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         patch.setattr(process, "_BOOT", notes.boot)
         patch.setattr(html, "_environment", functools.cache(html._environment))  # templates are compiled once
         memory = MemorySampler(lambda: pool.worker_pids)
-        cases = (*(first[label] for label in LABELS), XML_CASE)
+        cases = (*(first[label] for label in LABELS), XML_CASE, KGQA_CASE)
         yield Workshop(tasks, cases, pool, listener, notes, Guard(), memory)
         memory.stop()
     listener.server.close()

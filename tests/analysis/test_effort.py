@@ -17,9 +17,8 @@ from tests.builders import FLAT, make_transcript, make_turn
 INFOS = {FLAT.name: FLAT}
 
 
-def dialogue(*answers: Answer, score: float = 1.0, **fields: object) -> Transcript:
-    turns = [replace(make_turn({"f1": score}), answer=answer) for answer in answers]
-    return replace(make_transcript(*turns), **fields)
+def dialogue(*answers: Answer, score: float = 1.0) -> Transcript:
+    return make_transcript(*(replace(make_turn({"f1": score}), answer=answer) for answer in answers))
 
 
 def test_seconds_hold_failed_calls_and_leave_out_the_wait_and_what_is_done_once() -> None:
@@ -55,7 +54,8 @@ def test_what_is_unknown_makes_the_sum_unknown_and_never_zero() -> None:
     untimed = Answer("a", notes={"untimed": True})
     assert question_effort(dialogue(untimed, Answer("b", seconds=1.0)), FLAT).seconds is None
     [row] = effort_rows([dialogue(Answer("a", seconds=1.0)), dialogue(untimed)], INFOS)
-    assert row.seconds is row.cost is row.tokens is row.seconds_per_solved is row.cost_per_solved is None
+    assert (row.seconds, row.cost, row.tokens) == (None, None, None)
+    assert (row.seconds_per_solved, row.cost_per_solved) == (None, None)
 
 
 def test_failed_calls_cost_what_they_told() -> None:
@@ -65,7 +65,7 @@ def test_failed_calls_cost_what_they_told() -> None:
 
 
 def test_a_dialogue_that_broke_off_solved_nothing_and_took_its_time() -> None:
-    broken = dialogue(error="no answer within 3 s", failed_calls=(FailedCall("late", seconds=3.0),))
+    broken = replace(dialogue(), error="no answer within 3 s", failed_calls=(FailedCall("late", seconds=3.0),))
     good = dialogue(Answer("a", usage=Usage(1, 1, 0.5), seconds=1.0), score=0.5)
     [row] = effort_rows([good, broken], INFOS)
     assert (row.questions, row.errors, row.solved, row.mean_score) == (2, 1, 0.5, 0.5)

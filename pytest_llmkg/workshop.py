@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.generated import resolve_graph
@@ -45,6 +45,7 @@ class Workshop:
         self._graphs = {file.reference: file.graph for file in graphs.values()}
         self._kg = kg
         self._engine: KgEngine | None = None
+        self._questions: dict[str, _Asked] | None = None
         self._pools: dict[str, dict[str, int]] = {}
         self._seed = seed
         self._examples: dict[tuple[str, int], tuple[Example, ...]] = {}
@@ -76,25 +77,30 @@ class Workshop:
 
     def examples(self, request: AskRequest) -> tuple[Example, ...]:
         """The questions on the same graph that are in other parts than the request's; none of sealed cases."""
-        case = self._cases.get(request.case_key)
-        if case is None or _example(case) is None:
+        asked = self._asked().get(request.case_key)
+        if asked is None:
             return ()
-        pool = _pool_of(case)
-        part = self._parts(pool)[_group(case)]
-        if (pool, part) not in self._examples:
-            self._examples[pool, part] = tuple(
-                example
-                for other in self._cases.values()
-                if not other.sealed and (example := _example(other)) is not None and _pool_of(other) == pool
-                if self._parts(pool)[_group(other)] != part
+        part = self._parts(asked.pool)[asked.group]
+        if (asked.pool, part) not in self._examples:
+            self._examples[asked.pool, part] = tuple(
+                other.example
+                for key, other in self._asked().items()
+                if other.pool == asked.pool
+                if self._parts(asked.pool)[other.group] != part and not self._cases[key].sealed
             )
-        return self._examples[pool, part]
+        return self._examples[asked.pool, part]
+
+    def _asked(self) -> dict[str, _Asked]:
+        """What can be an example or have some, by key; looked at once, since reading queries takes its time."""
+        if self._questions is None:
+            found = {key: _asked_by(case) for key, case in self._cases.items()}
+            self._questions = {key: one for key, one in found.items() if one is not None}
+        return self._questions
 
     def _parts(self, pool: str) -> dict[str, int]:
         """The part of each group of questions with the same query, e.g. one question in several languages."""
         if pool not in self._pools:
-            cases = [case for case in self._cases.values() if _example(case) is not None and _pool_of(case) == pool]
-            groups = sorted({_group(case) for case in cases})
+            groups = sorted({one.group for one in self._asked().values() if one.pool == pool})
             random.Random(f"{self._seed} {pool}").shuffle(groups)  # noqa: S311 (no secret)
             self._pools[pool] = {group: number % FOLDS for number, group in enumerate(groups)}
         return self._pools[pool]
@@ -148,8 +154,17 @@ class _Watched:
         await self._inner.close()
 
 
-def _example(case: Case) -> Example | None:
-    """The case as an example; None for a case that has no question or query."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question with its query: as an example, the pool that it belongs to, and what is equal for equal queries."""
+
+    example: Example
+    pool: str
+    group: str
+
+
+def _asked_by(case: Case) -> _Asked | None:
+    """None for a case that has no question or query."""
     query, question, language = (case.data.get(name) for name in ("query", "question", "language"))
     if not isinstance(query, str):
         return None
@@ -158,19 +173,16 @@ def _example(case: Case) -> Example | None:
         question = questions.get(str(language)) if isinstance(questions, dict) else None
     if not isinstance(question, str):
         return None
-    name = case.data.get("qname")
+    name, prefixes = case.data.get("qname"), {**WELL_KNOWN, **_prefixes(case)}
     identifier = name if isinstance(name, str) else f"{case.label}/{case.id}"
-    ready = with_prefixes(query, {**WELL_KNOWN, **_prefixes(case)})
-    return Example(identifier, question, ready, language if isinstance(language, str) else None)
+    ready = with_prefixes(query, prefixes)
+    example = Example(identifier, question, ready, language if isinstance(language, str) else None)
+    return _Asked(example, _pool_of(case), normal_query(query, prefixes))
 
 
 def _pool_of(case: Case) -> str:
     name = case.data.get("kg")
     return name if isinstance(name, str) else hashlib.sha256(str(case.data.get("graph")).encode()).hexdigest()
-
-
-def _group(case: Case) -> str:
-    return normal_query(case.text("query"), _prefixes(case))
 
 
 def _prefixes(case: Case) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pytest_llmkg.kg import ClassUse, GraphProfile
 from pytest_llmkg.pipelines.examples import load_examples, normal_question
 from pytest_llmkg.pipelines.retrieval import Searcher, make_searcher
 from pytest_llmkg.pipelines.shapes import class_text, kept_classes
-from pytest_llmkg.pipelines.void import profile_from_void
+from pytest_llmkg.pipelines.void import profile_from_own_void, profile_from_void
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,13 +99,15 @@ def _filled(found: list[int], count: int, most: int) -> list[int]:
 
 
 def index_schema(engine: StudyEngine, graph: GraphText, settings: PipelineSettings) -> SchemaIndex:
-    """The schema of ``graph``: from the VoID file of ``settings`` when they name one, else counted.
+    """The schema of ``graph``: from the VoID description that ``settings`` name, else counted.
 
     Raises:
         ConnectorError: it cannot be had.
         UserError: the VoID file is none, or the embedding cannot be loaded.
     """
-    if settings.void:
+    if settings.void == "graph":
+        profile = profile_from_own_void(engine, graph)
+    elif settings.void:
         profile = profile_from_void(_text_of(Path(settings.void)))
     elif settings.schema or settings.validation:
         profile = engine.profile(graph, ranges=settings.ranges or settings.validation)

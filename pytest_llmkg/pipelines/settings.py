@@ -37,7 +37,8 @@ class PipelineSettings:
         ranges: whether properties are shown with what they lead to (A5).
         top_ranges: the most classes and datatypes for a property.
         frequency_order: whether properties stand by frequency; otherwise shuffled by ``seed`` (A7).
-        void: a VoID description to take the schema from in place of counting the graph; empty for counting.
+        void: file of a VoID description to take the schema from in place of counting; ``graph`` for the description
+            that the graph (or endpoint) holds of itself; empty for counting.
         validation: whether queries are checked against the schema before they are run (A8 with ``tries`` 1).
         execution: whether queries are run, and errors and empty results sent back.
         tries: the most queries asked for (A8).

@@ -8,16 +8,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, Term
+from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg import ClassUse, GraphProfile, PropertyUse, parse_triples, serialise
 from pytest_llmkg.kg.terms import RDF_TYPE, XSD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["profile_from_void", "void_text"]
+    from pytest_llmkg.contracts import KgEngine
+
+__all__ = ["profile_from_own_void", "profile_from_void", "void_text"]
 
 _VOID = "http://rdfs.org/ns/void#"
 _EXT = "http://ldf.fi/void-ext#"
+_NAMES = (
+    *("class", "entities", "property", "triples", "classPartition", "propertyPartition"),
+    *("linkPredicate", "subjectsTarget", "objectsTarget"),
+)
+_EXTENDED = (f"{_EXT}datatypePartition", f"{_EXT}datatype")
 _PREFIXES = {"void": _VOID, "void-ext": _EXT, "xsd": XSD}
 _RDF_DATATYPES = {f"http://www.w3.org/1999/02/22-rdf-syntax-ns#{name}" for name in ("langString", "HTML", "JSON")}
 Node = dict[str, list[Term]]
@@ -31,8 +39,30 @@ def profile_from_void(text: str, form: str = "turtle") -> GraphProfile:
     Raises:
         UserError: ``text`` is no RDF.
     """
+    return _profile(parse_triples(GraphText(text, form)))
+
+
+def profile_from_own_void(engine: KgEngine, graph: GraphText) -> GraphProfile:
+    """The profile by the VoID description that ``graph`` (e.g. of an endpoint) holds of itself.
+
+    Raises:
+        UserError: it holds none.
+    """
+    names = " ".join(f"<{name}>" for name in (*(f"{_VOID}{name}" for name in _NAMES), *_EXTENDED))
+    result = engine.run_query(graph, f"SELECT ?s ?p ?o {{ VALUES ?p {{ {names} }} ?s ?p ?o }}", {})
+    if result.error is not None:
+        return GraphProfile(error=result.error)
+    found = _profile((s, p, o) for s, p, o in result.rows if s is not None and p is not None and o is not None)
+    if not found.classes:
+        raise UserError(
+            "the graph holds no VoID description of its classes; leave the setting 'void' out to count them"
+        )
+    return found
+
+
+def _profile(triples: Iterable[tuple[Term, Term, Term]]) -> GraphProfile:
     nodes: dict[Term, Node] = {}
-    for subject, predicate, value in parse_triples(GraphText(text, form)):
+    for subject, predicate, value in triples:
         nodes.setdefault(subject, {}).setdefault(predicate.value, []).append(value)
     uses: dict[str, dict[str, dict[str, int]]] = {}
     counts: dict[tuple[str, str], int] = {}

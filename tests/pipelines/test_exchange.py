@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_llmkg.cases.question_sets import load_question_set
-from pytest_llmkg.contracts import Example
+from pytest_llmkg.contracts import Example, GraphText
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg.profile import PropertyUse
 from pytest_llmkg.pipelines.examples import examples_as_shacl, load_examples, normal_query, normal_question
@@ -80,6 +80,16 @@ def test_the_pipeline_takes_its_schema_from_a_void_file(engine: Sandbox, tmp_pat
     assert [use.iri for use in index.classes] == [f"{H}Ship", f"{H}Quay"]
     with pytest.raises(UserError, match="cannot be read"):
         index_schema(engine, GRAPH, PipelineSettings(void=str(tmp_path / "none.ttl")))
+
+
+def test_a_graph_may_describe_itself(engine: Sandbox) -> None:
+    own = index_schema(engine, GraphText(VOID.replace("<#", "<http://harbour.example/#"), "turtle"), VOID_SETTINGS)
+    assert own.profile == profile_from_void(VOID)
+    with pytest.raises(UserError, match="no VoID description"):
+        index_schema(engine, GRAPH, VOID_SETTINGS)
+
+
+VOID_SETTINGS = PipelineSettings(void="graph")
 
 
 def test_examples_survive_export_and_import_as_shacl(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def _write(text: str, path: Path | None) -> int:
 COMMANDS = (
     Command(
         "schema",
-        "Counts the classes of a graph with their properties and what these lead to, and writes them as shapes or VoID.",
+        "Counts the classes of a graph, their properties and what these lead to, and writes them as shapes or VoID.",
         "llmkg schema company.ttl --format void --dataset https://example.org/company --out void.ttl",
         _schema_arguments,
         _schema,

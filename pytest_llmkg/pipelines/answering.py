@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from pytest_llmkg.plain import Json
     from pytest_llmkg.records import Question
 
-__all__ = ["Pipeline"]
+__all__ = ["VERSION", "Pipeline"]
+
+VERSION = "1.0"
+"""Of prompts and rules, noted with every answer; the settings stand in the run's header."""
 
 T = TypeVar("T")
 
@@ -105,6 +108,7 @@ class Pipeline:
         tries = await refine(replace(request, messages=opening + _later(request)), subject, self._settings, meter)
         best = best_attempt(tries)
         notes: dict[str, Json] = {
+            "pipeline": VERSION,
             "examples": [{"id": example.id, "query": example.query} for example in found.examples],
             "classes": [use.iri for use in found.classes],
             "tries": [attempt.note() for attempt in tries],

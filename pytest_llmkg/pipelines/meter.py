@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import UnansweredError
 from pytest_llmkg.errors import ConnectorError
+from pytest_llmkg.plain import clean_text
 from pytest_llmkg.records import Answer, FailedCall, Usage
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Meter", "summed_usage"]
 
+_MOST_CHARACTERS = 200_000
 _BEHIND = "the pipeline broke off behind this call, which was answered"
 
 
@@ -59,6 +62,8 @@ class Meter:
         except ConnectorError as error:
             failed = error.failed_calls if isinstance(error, UnansweredError) else ()
             raise UnansweredError(str(error), [*self.paid(), *failed]) from error
+        # Longer answers hold no query that anybody would read, and every try is kept and sent again.
+        answer = replace(answer, text=clean_text(answer.text)[:_MOST_CHARACTERS])
         self._answers.append(answer)
         self.add("model", answer.seconds + sum(call.seconds for call in answer.failed_calls))
         return answer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, QueryResult
-from pytest_llmkg.extraction import fenced_blocks
+from pytest_llmkg.extraction import fenced_blocks, shortened
 from pytest_llmkg.pipelines.indexing import StudyEngine
 from pytest_llmkg.pipelines.prompting import complaint_text
 from pytest_llmkg.pipelines.validation import SchemaCheck, check_patterns
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempt", "Subject", "best_attempt", "check_attempt", "query_in", "refine"]
 
+_LONGEST_NOTE = 10_000
 _QUERY = re.compile(r"\b(?:select|ask|construct|describe)\b", re.IGNORECASE)
 # How far a try came; the first of the furthest is not better than the last.
 _RANKS = {"missing": 0, "syntax": 1, "execution": 2, "schema": 3, "empty": 4, "ok": 5}
@@ -64,7 +65,8 @@ class Attempt:
 
     def note(self) -> dict[str, Json]:
         """The try as it is kept beside the answer."""
-        return {"kind": self.kind, "query": self.query, "details": list(self.details)}
+        query = None if self.query is None else shortened(self.query, _LONGEST_NOTE)
+        return {"kind": self.kind, "query": query, "details": [shortened(one, _LONGEST_NOTE) for one in self.details]}
 
 
 def query_in(text: str) -> str | None:

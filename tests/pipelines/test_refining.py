@@ -217,3 +217,12 @@ def test_what_asks_no_question_on_a_graph_is_passed_on(engine: Sandbox) -> None:
 )
 def test_the_query_of_an_answer(text: str, query: str | None) -> None:
     assert query_in(text) == query
+
+
+def test_an_endless_answer_is_cut_and_what_no_text_may_hold_is_replaced(engine: Sandbox) -> None:
+    endless = block("SELECT ?s { ?s ?p '" + "x" * 300_000 + "' }")
+    answer, model = answered(engine, endless, "\ud800" + block(GOOD))
+    assert kinds(answer) == ["syntax", "ok"]
+    assert len(model.asked[1].messages[-2].text) == 200_000
+    assert len(str(answer.notes)) < 50_000
+    assert from_plain(Answer, to_plain(answer)) == answer

@@ -122,8 +122,8 @@ def _employees(draw: random.Random) -> Iterator[str]:
 
 
 def _products(draw: random.Random) -> Iterator[str]:
-    for number, (line, *labels) in enumerate(names.LINES):
-        texts = {code: f"{line} {label}" for code, label in zip(_LANGUAGES, labels, strict=True)}
+    for number, (title, *labels) in enumerate(names.LINES):
+        texts = {code: f"{title} {label}" for code, label in zip(_LANGUAGES, labels, strict=True)}
         yield from described(node_of("line", number), term_of("ProductLine"), texts)
     for number in range(_PRODUCTS):
         line, model = number % len(names.LINES), number // len(names.LINES)
@@ -268,4 +268,4 @@ def _later(draw: random.Random, day: dt.date) -> dt.date:
 
 
 def _ascii(name: str) -> str:
-    return name.lower().translate(str.maketrans({"ö": "oe", "í": "i"}))
+    return name.lower().replace("ö", "oe").replace("í", "i")

@@ -26,6 +26,7 @@ from pytest_llmkg.records import (
     Feedback,
     Message,
     Prompt,
+    Question,
     ScoreSet,
     TaskInfo,
     Transcript,
@@ -94,6 +95,15 @@ def test_ends_when_there_is_no_hint() -> None:
     assert transcript.error is None
     assert transcript.unevaluated is None
     assert transcript.outcome == "scored"
+
+
+def test_the_question_of_the_first_prompt_is_told_in_all_turns_and_kept() -> None:
+    question = Question("Which word?", "words", "en", "http://words.example/", {"w": "http://words.example/#"})
+    talk = dialogue("sand", "kelp", task=dataclasses.replace(GUESS, prompt=lambda _c, _kg: Prompt.user("?", question)))
+    transcript = hold(talk)
+    assert [request.question for request in cast("Speaker", talk.connector).requests] == [question, question]
+    assert [turn.prompt.question for turn in transcript.turns] == [question, None]
+    assert from_plain(Transcript, to_plain(transcript)) == transcript
 
 
 def test_hint_is_the_next_user_message_and_the_history_grows() -> None:

@@ -160,6 +160,7 @@ class Task:
         evaluate: the verdict on an answer; must not raise for anything that an answer can hold.
         feedback: the hint after a turn, None when the dialogue is finished; not asked after the last allowed turn.
         generate: makes a case's fields from an entry of parameters and the run's seed; None for curated cases.
+        asks_question: whether its prompts name a question on a graph, which systems that know no prompt need.
     """
 
     info: TaskInfo
@@ -168,6 +169,7 @@ class Task:
     evaluate: Callable[[Case, Answer, KgEngine], Evaluation]
     feedback: Callable[[Case, Turn], Feedback | None] = ask_once
     generate: Callable[[Mapping[str, Json], int], Mapping[str, Json]] | None = None
+    asks_question: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,7 @@ class ConnectorFactory:
         is_free: True when asking costs nothing now, whatever the answers' usage says (a replay tells the old price).
         wrap: for schemes whose argument is another model (``rag:gpt-4o``): builds the connector around that one's, in
             place of ``make``. Its calls are counted and limited as the wrapped model's.
+        only_questions: whether a spec answers nothing but questions on graphs (`AskRequest.question`).
         inner: the entry of ``--models`` to wrap when the scheme's own argument names none (``copy-nearest:FILE``).
     """
 
@@ -269,3 +272,4 @@ class ConnectorFactory:
     is_free: bool = False
     wrap: Callable[[ModelSpec, Workbench], Connector] | None = None
     inner: str | None = None
+    only_questions: Callable[[ModelSpec], bool] = lambda _spec: False

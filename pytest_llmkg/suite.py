@@ -115,13 +115,19 @@ class Suite:
         return {node_id: tests[match[1]] for node_id, match in found.items() if match and match[1] in tests}
 
     def check_models(self) -> None:
-        """Complains about a model that can never answer: no key, no file, no endpoint.
+        """Complains about a model that can never answer: no key, no file, no endpoint, no question that it understands.
 
         Raises:
             UserError: says which one and what to do.
         """
         for model in (*self.models, *self.wrapped.values()):
-            self.connectors.get(model.connector).check(model)
+            factory = self.connectors.get(model.connector)
+            factory.check(model)
+            if factory.only_questions(model) and not any(self.tasks.get(c.task).asks_question for c in self.all_cases):
+                raise UserError(
+                    f"model {model.id!r} answers questions on knowledge graphs only, and none of the chosen tasks asks "
+                    "any; choose e.g. --tasks='Text2SparqlKgqa*'"
+                )
 
     def header_lines(self) -> list[str]:
         """What this session runs, for the head of the terminal output."""

@@ -138,4 +138,5 @@ CONNECTOR = ConnectorFactory(
     is_free=True,
     wrap=_wrap,
     inner="empty",
+    only_questions=lambda _spec: True,
 )

@@ -160,4 +160,5 @@ CONNECTOR = ConnectorFactory(
     summary="A Python callable in this process (python:module:callable) for questions on graphs or for messages.",
     make=CallableConnector,
     check=_check,
+    only_questions=lambda spec: _takes_questions(load_callable(spec), spec),
 )

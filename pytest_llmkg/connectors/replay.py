@@ -195,4 +195,5 @@ CONNECTOR = ConnectorFactory(
     make=ReplayConnector,
     check=_check,
     is_free=True,
+    only_questions=lambda spec: holds_challenge_answers(split_argument(spec.model)[0]),
 )

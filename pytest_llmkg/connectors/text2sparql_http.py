@@ -245,4 +245,5 @@ CONNECTOR = ConnectorFactory(
     make=Text2SparqlConnector,
     check=_check,
     address=lambda spec: clean_url(_address(spec)),
+    only_questions=lambda _spec: True,
 )

@@ -208,4 +208,4 @@ def _left(text: str, most: int) -> int:
     return min(int(told[-1][:4]), most) if told else 0
 
 
-TASK = Task(info=INFO, fields=FIELDS, prompt=prompt, evaluate=evaluate, feedback=feedback)
+TASK = Task(info=INFO, fields=FIELDS, prompt=prompt, evaluate=evaluate, feedback=feedback, asks_question=True)

@@ -127,4 +127,4 @@ def _is_repeated(turn: Turn, query: str) -> bool:
     return any(message.text == _HINTS["empty"] for message in turn.prompt.messages) and bool(query)
 
 
-TASK = Task(info=INFO, fields=FIELDS, prompt=prompt, evaluate=evaluate, feedback=feedback)
+TASK = Task(info=INFO, fields=FIELDS, prompt=prompt, evaluate=evaluate, feedback=feedback, asks_question=True)

@@ -21,6 +21,8 @@ from pytest_llmkg.contracts import AskRequest
 from pytest_llmkg.errors import ConnectorError
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.records import Answer, Message, ModelSpec, Question, Usage
+from tests.endpoints.faulty import faulty_server
+from tests.endpoints.servers import oxigraph
 from tests.text2sparql_server import Text2SparqlServer
 
 if TYPE_CHECKING:
@@ -364,3 +366,22 @@ def test_serve_complains_before_it_listens(
 ) -> None:
     assert main(["text2sparql", "serve", "empty", "--port", "0", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_queries_are_run_at_an_endpoint_in_place_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Sandbox() as sandbox, oxigraph(GRAPH, folder / "server", sandbox.check_rdf) as endpoint:
+        assert main(["text2sparql", "query", "q.yml", "-l", "en", "-e", endpoint.url]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert main(["text2sparql", "query", "q.yml", "-l", "en", "--kg", "shore=shore.ttl"]) == 0
+    assert told == json.loads(capsys.readouterr().out)
+    assert told["shore:3-en"] == {"true": 1}
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_endpoint_that_sends_a_page_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    with faulty_server() as server:
+        assert main(["text2sparql", "query", "q.yml", "-l", "en", "-e", server.url("html")]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "llmkg: failed: " in told.err

@@ -55,6 +55,10 @@ def system(question, dataset):
         raise ValueError("no idea")
     return f"SELECT ?x {{ ?x :growsIn :bay }} # {dataset}"
 
+def hanging(question, dataset):
+    import time
+    time.sleep(3600)
+
 def priced(question, dataset):
     return Answer("ASK {}", usage=Usage(10, 5, 0.5), seconds=2.0, stages={"model": 1.5})
 
@@ -346,6 +350,22 @@ def test_the_command_serves_until_it_is_told_to_stop(folder: Path) -> None:
         assert status == 200
         assert ":bay" not in body["query"]  # the question is in the file, so its own query must not come
         assert body["query"] != ""
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_callable_that_hangs_keeps_neither_its_client_nor_the_server(folder: Path) -> None:
+    command = [sys.executable, "-m", "pytest_llmkg", "text2sparql", "serve", "python:shore_callables:hanging"]
+    command += ["--port", "0", "--dataset", f"shore={IRI}", "--timeout", "0.3", "--retries", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().split(" at ")[1].split()[0]
+        status, body = asyncio.run(get(url, dataset=IRI, question="Who?"))
+        assert (status, "no answer within 0.3 s" in body["detail"]) == (502, True)
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0

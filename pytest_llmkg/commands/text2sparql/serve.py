@@ -19,6 +19,7 @@ from pytest_llmkg.commands.text2sparql.serving import Service, start_server
 from pytest_llmkg.connectors.copy_nearest import without_question
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.pipelines.examples import load_examples
+from pytest_llmkg.scheduling.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     import argparse
@@ -58,10 +59,15 @@ def _run(options: argparse.Namespace) -> int:
         return without_question(pool, request.question.text) if request.question is not None else pool
 
     terms = Terms(options.timeout, options.retries, max(1, options.concurrency), options.cache, examples)
+    loop = LoopThread()  # a callable that hangs must not keep the process from ending
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        asyncio.run(_serve(options, subjects, terms))
+        loop.run(_serve(options, subjects, terms))
     except KeyboardInterrupt:
         print("llmkg: stopped", file=sys.stderr)
+    finally:
+        loop.close()
+        signal.signal(signal.SIGTERM, before)
     return 0
 
 
@@ -71,17 +77,7 @@ async def _serve(options: argparse.Namespace, subjects: Sequence[Subject], terms
         service = Service(respondent, {subject.dataset or subject.name: subject for subject in subjects}, terms)
         async with start_server(service, options.host, options.port) as url:
             print(f"serving {respondent.model} at {url} for {', '.join(service.subjects)}", flush=True)
-            await _until_told_to_stop()
-
-
-async def _until_told_to_stop() -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, stop.set)
-        except (NotImplementedError, RuntimeError):  # on Windows, or off the main thread: Ctrl-C raises there
-            break
-    await stop.wait()
+            await asyncio.Event().wait()
 
 
 def _subjects(options: argparse.Namespace) -> tuple[Subject, ...]:

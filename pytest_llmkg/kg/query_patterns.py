@@ -106,14 +106,29 @@ def _undeclared(tree: Any) -> list[str]:
 
 
 def _read(tree: Any, prefixes: Mapping[str, str]) -> dict[str, Any]:
-    from rdflib.plugins.sparql.algebra import translatePath, translatePName, translatePrologue, traverse
+    from rdflib.plugins.sparql.algebra import translatePath, translatePName, traverse
 
-    # The prefixes have been declared before the query's own ones, and so stand back behind them.
-    prologue = translatePrologue(tree[0], None, prefixes)
+    prologue = _prologue(tree[0], prefixes)
     body = traverse(tree[1], visitPost=functools.partial(translatePName, prologue=prologue))
     reader = _Reader()
     reader.walk(traverse(body, visitPost=translatePath), (), None)
     return {"patterns": reader.found, "values": reader.values}
+
+
+def _prologue(declarations: Any, prefixes: Mapping[str, str]) -> Any:
+    """What resolves names; rdflib's own forgets a prefix when a second one is declared for its namespace."""
+    from rdflib import URIRef
+    from rdflib.plugins.sparql.sparql import Prologue
+
+    prologue: Any = Prologue()
+    known = dict(prefixes)
+    for part in declarations:
+        if part.name == "Base":
+            prologue.base = prologue.absolutize(part.iri)
+        else:
+            known[part.prefix or ""] = str(prologue.absolutize(part.iri))
+    prologue.resolvePName = lambda prefix, local: URIRef(known[prefix or ""] + (local or ""))
+    return prologue
 
 
 class _Reader:

@@ -90,6 +90,15 @@ def test_a_declaration_of_the_query_wins(engine: Sandbox) -> None:
     assert found.patterns[0].predicates == ("<http://mine/p>",)
 
 
+def test_a_namespace_may_have_several_prefixes_and_names_may_be_relative(engine: Sandbox) -> None:
+    prefixes = {"a": "http://e/", "": "http://e/", "b": "http://e/"}
+    query = "BASE <http://base/x/> PREFIX c: <y#> SELECT * { a:s :p b:o ; c:q <z> ; a: c: }"
+    first, second, third = engine.read_patterns(query, prefixes).patterns
+    assert (first.subject, first.predicates[0], first.object) == ("<http://e/s>", "<http://e/p>", "<http://e/o>")
+    assert (second.predicates[0], second.object) == ("<http://base/x/y#q>", "<http://base/x/z>")
+    assert (third.predicates[0], third.object) == ("<http://e/>", "<http://base/x/y#>")
+
+
 @pytest.mark.parametrize("query", ["", "SELECT", "INSERT DATA { <a:a> <a:b> 1 }", "SELECT * { ?s ?p }", "{" * 5000])
 def test_what_is_no_query_has_an_error(engine: Sandbox, query: str) -> None:
     found = engine.read_patterns(query, PREFIXES)

@@ -13,6 +13,7 @@ from pytest_llmkg.cases.graph_files import is_reference
 from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
 from pytest_llmkg.contracts import Example, GraphText, Workbench
 from pytest_llmkg.errors import LlmkgError
+from pytest_llmkg.kg.terms import RDF_TYPE
 from pytest_llmkg.pipelines.examples import normal_query, with_prefixes
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.cases.graph_files import GraphFile
     from pytest_llmkg.contracts import AskRequest, Connector, KgEngine, QueryResult
-    from pytest_llmkg.kg import Sandbox
+    from pytest_llmkg.kg import QueryPatterns, Sandbox
     from pytest_llmkg.plain import Json
     from pytest_llmkg.records import Answer, Case
 
@@ -126,16 +127,36 @@ class Workshop:
         ]
         return {"same_query": [*same], "same_result": [*alike]}
 
+    def recall(self, request: AskRequest, shown: Sequence[str], examples: Sequence[tuple[str, str]]) -> dict[str, Json]:
+        """The share of the reference's classes and properties that the prompt showed: in the schema, and in all.
+
+        What retrieval is worth can so be told without any model. Empty when the reference names none.
+        """
+        case = self._cases.get(request.case_key)
+        reference = case.data.get("query") if case else None
+        if case is None or not isinstance(reference, str):
+            return {}
+        prefixes = {**WELL_KNOWN, **_prefixes(case)}
+        wanted = _names(self._kg.read_patterns(reference, prefixes))
+        if not wanted:
+            return {}
+        by_example = {name for _, query in examples for name in _names(self._kg.read_patterns(query, prefixes))}
+        schema = wanted & set(shown)
+        return {
+            "schema": round(len(schema) / len(wanted), 4),
+            "prompt": round(len(schema | wanted & by_example) / len(wanted), 4),
+        }
+
 
 class _Watched:
-    """A connector whose notes on examples are compared with the reference, which it never sees itself."""
+    """A connector whose notes on what it looked up are compared with the reference, which it never sees itself."""
 
     def __init__(self, inner: Connector, workshop: Workshop) -> None:
         self._inner = inner
         self._workshop = workshop
 
     async def ask(self, request: AskRequest) -> Answer:
-        """The answer, with the ids of its examples and the note ``leak``."""
+        """The answer, with the ids of its examples and the notes ``leak`` and ``recall``."""
         answer = await self._inner.ask(request)
         noted = answer.notes.get("examples")
         if not isinstance(noted, list):
@@ -143,8 +164,11 @@ class _Watched:
         examples = [(str(one["id"]), str(one["query"])) for one in noted if isinstance(one, dict)]
         names: list[Json] = [name for name, _ in examples]
         notes: dict[str, Json] = {**answer.notes, "examples": names}
+        shown = [str(name) for key in ("classes", "shown") for name in _list(notes.get(key))]
+        notes.pop("shown", None)
         try:
             notes["leak"] = await asyncio.to_thread(self._workshop.leaks, request, examples)
+            notes["recall"] = await asyncio.to_thread(self._workshop.recall, request, shown, examples)
         except LlmkgError as error:  # the answer was paid for and is none the worse
             notes["leak"] = {"error": str(error)}
         return replace(answer, notes=notes)
@@ -152,6 +176,10 @@ class _Watched:
     async def close(self) -> None:
         """Closes the connector."""
         await self._inner.close()
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +220,11 @@ def _prefixes(case: Case) -> dict[str, str]:
 def _content(result: QueryResult) -> frozenset[tuple[str, ...]]:
     """The solutions without names of variables and order; empty for an error and for yes or no."""
     return frozenset(tuple(sorted(str(term) for term in row if term is not None)) for row in result.rows)
+
+
+def _names(query: QueryPatterns) -> set[str]:
+    """The classes and properties that a query names, without rdf:type itself."""
+    type_name = f"<{RDF_TYPE}>"
+    found = {name for pattern in query.patterns for name in pattern.predicates if name != type_name}
+    found |= {pattern.object for pattern in query.patterns if type_name in pattern.predicates}
+    return {name[1:-1] for name in found if name.startswith("<")}

@@ -124,7 +124,20 @@ def test_examples_that_give_the_answer_away_are_noted(engine: Sandbox) -> None:
     }
     watched = Workshop(cases, {}, engine, 1).watched(Noting(queries))
     answer = asyncio.run(watched.ask(asked("Task-en", "c0")))
-    assert answer.notes == {"examples": list(queries), "leak": {"same_query": ["same"], "same_result": ["result"]}}
+    assert answer.notes == {
+        "examples": list(queries),
+        "leak": {"same_query": ["same"], "same_result": ["result"]},
+        "recall": {"schema": 0.0, "prompt": 1.0},
+    }
+
+
+def test_how_much_of_the_reference_a_prompt_held(engine: Sandbox) -> None:
+    query = "SELECT ?n { ?s a h:Ship ; h:name ?n ; h:berth/h:depth ?d FILTER(?d > 3) }"
+    workshop = Workshop([replace(case(0), data={**case(0).data, "query": query})], {}, engine, 1)
+    request, example = asked("Task-en", "c0"), ("e", "SELECT ?x { ?q h:depth ?x }")
+    assert workshop.recall(request, [f"{H}Ship", f"{H}name", f"{H}other"], []) == {"schema": 0.5, "prompt": 0.5}
+    assert workshop.recall(request, [f"{H}Ship", f"{H}name"], [example]) == {"schema": 0.5, "prompt": 0.75}
+    assert workshop.recall(asked("no", "case"), [], []) == {}
 
 
 @pytest.mark.parametrize("query", ["ASK { h:s1 h:name ?n }", "SELECT ?n { h:s9 h:name ?n }"])

@@ -15,6 +15,7 @@ from pytest_llmkg.analysis.dialogue import headline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_llmkg.plain import Json
     from pytest_llmkg.records import TaskInfo, Transcript
 
 __all__ = ["LeakRow", "leak_of", "leak_rows"]
@@ -34,6 +35,9 @@ class LeakRow:
         mean: headline mean of all.
         mean_without: of those without either; None when there are none.
         mean_with: of those with one; None when there are none.
+        recall_schema: mean share of the reference's classes and properties that the shown schema has, None when no
+            answer tells; it says what retrieval is worth, whatever the model.
+        recall: the same for all that the prompt shows, examples too.
     """
 
     model: str
@@ -44,6 +48,8 @@ class LeakRow:
     mean: float
     mean_without: float | None
     mean_with: float | None
+    recall_schema: float | None = None
+    recall: float | None = None
 
 
 def leak_of(transcript: Transcript) -> Leak | None:
@@ -61,25 +67,35 @@ def leak_rows(transcripts: Iterable[Transcript], infos: Iterable[TaskInfo]) -> t
     """A row for each model and label with noted examples, sorted."""
     by_name = {info.name: info for info in infos}
     found: dict[tuple[str, str], list[tuple[Leak, float]]] = {}
+    recalls: dict[tuple[str, str], list[Mapping[str, Json]]] = {}
     for transcript in transcripts:
+        key = (transcript.model, transcript.label)
+        for turn in transcript.turns[:1]:
+            recall = turn.answer.notes.get("recall")
+            if isinstance(recall, Mapping) and recall:
+                recalls.setdefault(key, []).append(recall)
         leak, info = leak_of(transcript), by_name.get(transcript.task)
         score = headline(transcript, info) if info is not None and transcript.outcome != "error" else None
         if leak is not None and score is not None:
-            found.setdefault((transcript.model, transcript.label), []).append((leak, float(score)))
-    return tuple(_row(model, label, scores) for (model, label), scores in sorted(found.items()))
+            found.setdefault(key, []).append((leak, float(score)))
+    return tuple(_row(key, scores, recalls.get(key, ())) for key, scores in sorted(found.items()))
 
 
-def _row(model: str, label: str, scores: Sequence[tuple[Leak, float]]) -> LeakRow:
+def _row(key: tuple[str, str], scores: Sequence[tuple[Leak, float]], recalls: Sequence[Mapping[str, Json]]) -> LeakRow:
     def mean(values: list[float]) -> float | None:
         return sum(values) / len(values) if values else None
 
+    def recalled(name: str) -> float | None:
+        return mean([float(value) for one in recalls if isinstance(value := one.get(name), int | float)])
+
     return LeakRow(
-        model,
-        label,
+        *key,
         len(scores),
         sum(leak == "query" for leak, _ in scores),
         sum(leak == "result" for leak, _ in scores),
         sum(score for _, score in scores) / len(scores),
         mean([score for leak, score in scores if leak == "none"]),
         mean([score for leak, score in scores if leak != "none"]),
+        recalled("schema"),
+        recalled("prompt"),
     )

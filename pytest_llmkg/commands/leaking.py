@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
-_HEADER = ("model", "task label", "dialogues", "same query", "same result", "mean", "without", "with")
+_HEADER = (
+    "model",
+    "task label",
+    "dialogues",
+    "same query",
+    "same result",
+    "mean",
+    "without",
+    "with",
+    "recall",
+    "in schema",
+)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     cells = [
         (row.model, row.label, *map(str, (row.dialogues, row.same_query, row.same_result)), *map(_number, numbers))
         for row in rows
-        for numbers in [(row.mean, row.mean_without, row.mean_with)]
+        for numbers in [(row.mean, row.mean_without, row.mean_with, row.recall, row.recall_schema)]
     ]
     widths = [max(len(row[column]) for row in (_HEADER, *cells)) for column in range(len(_HEADER))]
     for line in (_HEADER, *cells):
@@ -52,7 +63,7 @@ COMMANDS = (
     Command(
         "leaks",
         "Shows scores with and without the questions for which an example with the same query or result was shown to "
-        "the model.",
+        "the model, and how much of the names in the reference its prompt held.",
         "llmkg leaks reports/runs/20261130T120000Z-rag_gpt_4o",
         _arguments,
         _run,

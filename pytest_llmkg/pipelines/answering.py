@@ -111,6 +111,7 @@ class Pipeline:
             "pipeline": VERSION,
             "examples": [{"id": example.id, "query": example.query} for example in found.examples],
             "classes": [use.iri for use in found.classes],
+            "shown": [*sorted({one.iri for use in found.classes for one in use.properties})],
             "tries": [attempt.note() for attempt in tries],
         }
         if self._settings.interpretation and best.kind == "ok":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,4 +59,9 @@ def test_means_with_and_without() -> None:
     )
     assert found == (LeakRow("rag:m", "Label", 4, 1, 1, 0.625, 0.5, 0.75),)
     assert leak_rows([transcript("c", 0.25, NO)], [INFO])[0].mean_with is None
+    noted = transcript("c", 0.25, NO)
+    turn = noted.turns[0]
+    answer = replace(turn.answer, notes={**turn.answer.notes, "recall": {"schema": 0.5, "prompt": 1}})
+    row = leak_rows([replace(noted, turns=(replace(turn, answer=answer),))], [INFO])[0]
+    assert (row.recall_schema, row.recall) == (0.5, 1.0)
     assert leak_rows([transcript("c", 0.25, NO)], []) == ()

@@ -75,9 +75,9 @@ class Suite:
         """What is measured, the same for all shards of it; see `pytest_llmkg.suite_signature`."""
         settings, used = self.settings, {case.task for case in self.all_cases}
         infos = [task.info for task in self.tasks if task.info.name in used]
-        return suite_signature(
-            self.models, infos, self.all_cases, settings.seed, settings.iterations, settings.max_turns
-        )
+        inside = [replace(spec, id=f"{spec.id} in {name}") for name, spec in self.wrapped.items()]
+        models = (*self.models, *inside)
+        return suite_signature(models, infos, self.all_cases, settings.seed, settings.iterations, settings.max_turns)
 
     def plan(self, task_names: Sequence[str], parameters: Sequence[str]) -> tuple[PlannedTest, ...]:
         """The tests of ``task_names`` (all tasks when empty), in the order label, case, model, iteration.

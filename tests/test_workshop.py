@@ -12,14 +12,17 @@ from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import AskRequest
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg import Sandbox
+from pytest_llmkg.options import Settings
 from pytest_llmkg.pipelines.examples import normal_query
 from pytest_llmkg.records import Answer, Case, Message, ModelSpec, Question
+from pytest_llmkg.suite import build_suite
 from pytest_llmkg.workshop import FOLDS, Workshop
 from pytest_llmkg.wrapping import wrapped_models
 from tests.pipelines.harbour import PREFIXES, TURTLE, H
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 QUERIES = [f"SELECT ?n {{ ?s a h:Ship ; h:name ?n ; h:length ?l FILTER(?l > {number}) }}" for number in range(40)]
 
@@ -165,3 +168,12 @@ def test_a_model_around_another_is_resolved() -> None:
 def test_what_cannot_be_wrapped_is_told(argument: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         wrapped_models([ModelSpec("m", argument, "rag")], {}, discover())
+
+
+def test_another_model_inside_makes_another_suite(tmp_path: Path) -> None:
+    def signature(model: str) -> object:
+        (tmp_path / "llmkg.toml").write_text(f'[models.mine]\nmodel = "{model}"\n')
+        return build_suite(Settings(models=("rag:mine",), tasks=("RdfFriendCount",)), tmp_path).signature()
+
+    assert signature("openai/a") == signature("openai/a")
+    assert signature("openai/a") != signature("openai/b")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["load_model_table", "model_table_paths", "resolve_models"]
+__all__ = ["load_model_table", "model_table_paths", "read_settings_table", "resolve_models"]
 
 Kind = Literal["text", "whole", "number", "table", "address"]
 
@@ -48,6 +48,7 @@ _SETTINGS: Mapping[str, tuple[Kind, int]] = {
     "family": ("text", 0),
     "parameters": ("text", 0),
 }
+_TABLES = ("models", "endpoints")
 _DEFAULT_CONNECTOR = "litellm"
 _LOOKS_LIKE_A_KEY = re.compile(
     r"(^|[_-])(api[_-]?key|key|token|secret|password|passwd|authorization|credentials?)$", re.IGNORECASE
@@ -133,7 +134,12 @@ def _spec(alias: str, entry: Mapping[str, Any]) -> ModelSpec:
     return dataclasses.replace(ModelSpec(alias, entry["model"], _DEFAULT_CONNECTOR), **entry)
 
 
-def _read_entries(path: Path) -> dict[str, object]:
+def read_settings_table(path: Path, name: str) -> dict[str, object]:
+    """The table ``name`` (``models`` or ``endpoints``) of a settings file, empty if it has none.
+
+    Raises:
+        ModelFileError: the file cannot be read, or has another table, which would be a slip that nobody noticed.
+    """
     try:
         data: object = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -145,9 +151,13 @@ def _read_entries(path: Path) -> dict[str, object]:
     if path.name == "pyproject.toml":
         data = _sub_table(_sub_table(data, "tool", path), "pytest_llmkg", path)
     for key in data if isinstance(data, dict) else ():
-        if key != "models":
-            raise ModelFileError(f"{path}: {unknown_name('table', key, ['models'])}")
-    entries = _sub_table(data, "models", path)
+        if key not in _TABLES:
+            raise ModelFileError(f"{path}: {unknown_name('table', key, _TABLES)}")
+    return _sub_table(data, name, path)
+
+
+def _read_entries(path: Path) -> dict[str, object]:
+    entries = read_settings_table(path, "models")
     for alias in entries:
         if not alias.strip() or "," in alias or alias != alias.strip():
             raise ModelFileError(f"{path}: {alias!r} cannot be an alias: --models could not name it")

@@ -46,7 +46,7 @@ class Settings:
         baseline: run to compare with at the end; None for none, and in workers, which judge nothing.
         gate: rules that the run must keep; see `pytest_llmkg.gate.rules`.
         shard: which part of the cases to ask, e.g. (2, 4) for the second of four; None for all.
-        graphs: graphs of question sets, by name.
+        graphs: names and places of the graphs of question sets: files, or addresses of endpoints as texts.
         hide_cases: keep the texts of sealed cases out of reports.
         seal_run: keep sealed cases sealed in the run file; hides them in reports, too.
     """
@@ -69,7 +69,7 @@ class Settings:
     baseline: Path | None = None
     gate: tuple[str, ...] = ()
     shard: tuple[int, int] | None = None
-    graphs: tuple[tuple[str, Path], ...] = ()
+    graphs: tuple[tuple[str, Path | str], ...] = ()
     hide_cases: bool = False
     seal_run: bool = False
 
@@ -141,12 +141,13 @@ def parse_settings(config: pytest.Config) -> Settings:
     )
 
 
-def _graphs(texts: Iterable[str], base: Path) -> tuple[tuple[str, Path], ...]:
+def _graphs(texts: Iterable[str], base: Path) -> tuple[tuple[str, Path | str], ...]:
     if not texts:
         return ()  # an unused plugin imports nothing more
-    from pytest_llmkg.cases.graph_files import parse_graph_option
+    from pytest_llmkg.cases.graph_files import parse_place_option
 
-    return tuple((name, base / file) for name, file in map(parse_graph_option, texts))
+    places = map(parse_place_option, texts)
+    return tuple((name, place if isinstance(place, str) else base / place) for name, place in places)
 
 
 def _folder(config: pytest.Config, name: str) -> Path | None:
@@ -205,7 +206,12 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], object] | None, str], ...] = (
     ("--iterations", "N", _positive, "ask every case N times (default: 1)"),
     ("--llmkg-seed", "N", int, f"seed of generated cases (default: {DEFAULT_SEED})"),
     ("--llmkg-cases", "PATH", None, "a further case file, question file (.yml, .json ...) or folder (repeatable)"),
-    ("--kg", "NAME=FILE", None, "the graph of a question file of that name, e.g. ck25=prod-inst.ttl (repeatable)"),
+    (
+        "--kg",
+        "NAME=PLACE",
+        None,
+        "the graph of a question file of that name: a file or a SPARQL endpoint, e.g. ck25=prod-inst.ttl (repeatable)",
+    ),
     ("--llmkg-run-dir", "DIR", str, "where this run is written (default: reports/runs/<UTC>-<models>)"),
     (
         "--llmkg-resume",

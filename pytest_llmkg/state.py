@@ -167,6 +167,8 @@ class SessionState:
             self.part.close()
         if loop is not None:
             loop.close()
+        if self._suite is not None:
+            self._suite.close()
 
     def _controlling_runner(self) -> Runner:
         from pytest_llmkg.session import Runner

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pytest_llmkg.cases.files import load_case_files
-from pytest_llmkg.cases.graph_files import GraphFile, graph_file, with_graphs
+from pytest_llmkg.cases.graph_files import GraphFile, graph_at, with_graphs
 from pytest_llmkg.cases.question_sets import is_question_file
 from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
 from pytest_llmkg.data_files import fixtures_root
+from pytest_llmkg.endpoints import Endpoints, with_endpoints
+from pytest_llmkg.endpoints.tables import load_endpoint_table
 from pytest_llmkg.errors import ConnectorError, LlmkgError, UserError
 from pytest_llmkg.models import load_model_table, model_table_paths, resolve_models
 from pytest_llmkg.options import Settings
@@ -52,7 +54,8 @@ class PlannedTest:
 class Suite:
     """All that a session may run: tasks, connectors, models and the chosen cases, in a fixed order.
 
-    ``wrapped`` are the models inside others (``rag:MODEL``), by the id of the outer one; ``graphs`` those of ``--kg``.
+    ``wrapped`` are the models inside others (``rag:MODEL``), by the id of the outer one; ``graphs`` those of ``--kg``;
+    ``endpoints`` what this process asks graphs behind endpoints with.
     """
 
     settings: Settings
@@ -62,6 +65,11 @@ class Suite:
     all_cases: tuple[Case, ...]
     wrapped: Mapping[str, ModelSpec] = field(default_factory=dict)
     graphs: Mapping[str, GraphFile] = field(default_factory=dict)
+    endpoints: Endpoints = field(default_factory=Endpoints, compare=False)
+
+    def close(self) -> None:
+        """Ends connections to endpoints; asking again opens new ones."""
+        self.endpoints.close()
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -159,10 +167,11 @@ def build_suite(
         UserError: an unknown task, model or setting, a broken case file, a model that can never answer, a hook that
             returned something else than it should.
     """
-    graphs = {name: graph_file(name, path) for name, path in settings.graphs}
+    graphs = {name: graph_at(name, place) for name, place in settings.graphs}
+    endpoints = Endpoints(load_endpoint_table(model_table_paths(root)))
     task_registry: Registry[Task] = Registry("task")
     for task in (*discover_tasks(), *_checked(tasks, Task, "pytest_llmkg_tasks")):
-        task_registry.add(task.info.name, _contained(with_graphs(task, graphs)))
+        task_registry.add(task.info.name, _contained(with_endpoints(with_graphs(task, graphs), endpoints)))
     connector_registry: Registry[ConnectorFactory] = Registry("connector")
     for factory in (*discover(), *_checked(connectors, ConnectorFactory, "pytest_llmkg_connectors")):
         connector_registry.add(factory.scheme, _with_contained(factory))
@@ -177,7 +186,7 @@ def build_suite(
     choice = _Choice(settings.tasks)
     cases = load_case_files(paths, data / "graphs", task_registry, settings.seed, choice.wants, graphs)
     choice.check()
-    return Suite(settings, task_registry, connector_registry, models, cases, wrapped, graphs)
+    return Suite(settings, task_registry, connector_registry, models, cases, wrapped, graphs, endpoints)
 
 
 def _checked(lists: Iterable[object], kind: type[T], hook: str) -> Iterator[T]:

@@ -1,5 +1,7 @@
 """Graphs that a user names on the command line (``--kg NAME=FILE``): cases hold their name and hash, never their text.
 
+For ``--kg NAME=http://...`` the graph is behind that SPARQL endpoint, and cases hold the address.
+
 A case of such a graph holds the text ``kg:NAME@sha256:...`` in its place; `NamedGraphs` is a graph engine that looks
 it up.
 """
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
+from pytest_llmkg.endpoints import ENDPOINT_FORMAT, Endpoint, endpoint_graph
 from pytest_llmkg.errors import RecordError, UserError
 from pytest_llmkg.kg.formats import format_named
 
@@ -21,7 +24,17 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.contracts import Task
 
-__all__ = ["GraphFile", "NamedGraphs", "graph_file", "is_reference", "named_graph", "parse_graph_option", "with_graphs"]
+__all__ = [
+    "GraphFile",
+    "NamedGraphs",
+    "graph_at",
+    "graph_file",
+    "is_reference",
+    "named_graph",
+    "parse_graph_option",
+    "parse_place_option",
+    "with_graphs",
+]
 
 _SUFFIXES = {".ttl": "turtle", ".nt": "nt", ".jsonld": "json-ld", ".rdf": "xml", ".owl": "xml", ".xml": "xml"}
 _REFERENCE = re.compile(r"kg:([A-Za-z0-9._-]+)@sha256:([0-9a-f]{64})")
@@ -30,23 +43,51 @@ _LARGEST = 2**30
 
 @dataclass(frozen=True, slots=True)
 class GraphFile:
-    """A graph with the name that cases know it by; ``reference`` stands for it there."""
+    """A graph with the name that cases know it by; ``reference`` stands for it there, or is an endpoint's address."""
 
     name: str
     reference: str
     graph: GraphText
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is behind an endpoint."""
+        return self.graph.format == ENDPOINT_FORMAT
 
 
 def parse_graph_option(text: str) -> tuple[str, Path]:
     """Name and file of ``NAME=FILE``.
 
     Raises:
-        UserError: ``text`` has another form.
+        UserError: ``text`` has another form, or names an endpoint.
     """
-    name, sign, file = text.partition("=")
-    if not sign or not file or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise UserError(f"--kg takes NAME=FILE, e.g. ck25=prod-inst.ttl, found {text!r}")
-    return name, Path(file)
+    name, place = parse_place_option(text)
+    if isinstance(place, str):
+        raise UserError(f"--kg takes NAME=FILE here, found the address of an endpoint: {place}")
+    return name, place
+
+
+def parse_place_option(text: str) -> tuple[str, Path | str]:
+    """Name and place of ``NAME=FILE`` or ``NAME=URL``: a path, or the address of an endpoint as a text.
+
+    Raises:
+        UserError: ``text`` has another form, or the address is none.
+    """
+    name, sign, place = text.partition("=")
+    if not sign or not place or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise UserError(f"--kg takes NAME=FILE, e.g. ck25=prod-inst.ttl, or NAME=http://HOST/PATH, found {text!r:.200}")
+    if re.match(r"https?://", place, re.IGNORECASE):
+        return name, Endpoint(place).url
+    return name, Path(place)
+
+
+def graph_at(name: str, place: Path | str) -> GraphFile:
+    """The graph in a file, or behind the endpoint of an address.
+
+    Raises:
+        UserError: the file cannot be read, is too large or has an unknown suffix.
+    """
+    return GraphFile(name, place, endpoint_graph(place)) if isinstance(place, str) else graph_file(name, place)
 
 
 def graph_file(name: str, path: Path) -> GraphFile:
@@ -110,15 +151,23 @@ class NamedGraphs:
         Raises:
             RecordError: no graph of that name is at hand, or its file is another one than the case was made with.
         """
+        return self._inner.run_query(self.found(graph), query, prefixes)
+
+    def found(self, graph: GraphText) -> GraphText:
+        """The graph that ``graph`` stands for, itself if it is no reference.
+
+        Raises:
+            RecordError: as for `run_query`.
+        """
         found = _REFERENCE.fullmatch(graph.text) if len(graph.text) < 1000 else None
         if found is None:
-            return self._inner.run_query(graph, query, prefixes)
+            return graph
         named = self._graphs.get(found[1])
         if named is None:
             raise RecordError(f"the graph {found[1]!r} is not at hand; name its file with --kg {found[1]}=FILE")
         if named.reference != graph.text:
             raise RecordError(f"--kg {found[1]}: the file is another one than the case was made with (sha256 differs)")
-        return self._inner.run_query(named.graph, query, prefixes)
+        return named.graph
 
 
 def with_graphs(task: Task, graphs: Mapping[str, GraphFile]) -> Task:

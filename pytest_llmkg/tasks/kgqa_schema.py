@@ -45,7 +45,9 @@ def schema_text(graph: GraphText, kg: KgEngine, prefixes: Mapping[str, str]) -> 
     """
     result = kg.run_query(graph, _USES, {})
     if result.error is not None:
-        raise RecordError(f"the schema of the graph cannot be told: {result.error}")
+        raise RecordError(
+            f'the schema of the graph cannot be told: {result.error}; a case with context = "none" does without'
+        )
     uses: dict[str, dict[str, dict[str, int]]] = {}
     for class_, property_, range_, count in result.rows:
         if not (class_ and property_ and count and class_.kind == "iri") or property_.value == _RDF_TYPE:

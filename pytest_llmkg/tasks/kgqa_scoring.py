@@ -11,6 +11,7 @@ from pytest_llmkg.cases.generated import resolve_graph
 from pytest_llmkg.cases.graph_files import NamedGraphs, is_reference
 from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
 from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult
+from pytest_llmkg.endpoints import FederatedEngine, endpoint_graph, store_graph
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import fenced_blocks
 from pytest_llmkg.metrics.challenge import challenge_scores, flatten_result
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "checked_reference",
+    "engine_of",
     "evaluate_kgqa",
     "find_any_query",
     "graph_of",
@@ -58,8 +60,39 @@ def question_of(case: Case) -> str:
 
 
 def graph_of(case: Case) -> GraphText:
-    """The graph, or for one that is named by ``--kg`` what stands for it (`pytest_llmkg.cases.graph_files`)."""
-    return GraphText(resolve_graph(case.text("graph")), case.text("format"))
+    """The graph, or what stands for it: for one named by ``--kg`` (`pytest_llmkg.cases.graph_files`), at an endpoint.
+
+    Raises:
+        RecordError: the case has none or two, or does not tell its format.
+    """
+    if ("graph" in case.data) == ("endpoint" in case.data):
+        seen = "both" if "graph" in case.data else "neither"
+        raise RecordError(f"{_place(case)}: a case has either the field 'graph' or the field 'endpoint', found {seen}")
+    if "endpoint" in case.data:
+        return endpoint_graph(case.text("endpoint"))
+    return GraphText(resolve_graph(case.text("graph")), _format_of(case))
+
+
+def _format_of(case: Case) -> str:
+    if "format" not in case.data:
+        raise RecordError(f"{_place(case)}: the field 'format' is missing; it tells how the graph is written")
+    return case.text("format")
+
+
+def engine_of(case: Case, kg: KgEngine) -> KgEngine:
+    """``kg``, or around it what lets queries name the case's ``services`` in SERVICE.
+
+    Raises:
+        RecordError: the case does not tell the format of its graphs.
+        UserError: a service is named by something that is no IRI.
+    """
+    if "services" not in case.data:
+        return kg
+    form = "turtle" if "endpoint" in case.data else _format_of(case)
+    services = {name: store_graph(resolve_graph(text), form) for name, text in case.mapping("services").items()}
+    if isinstance(kg, NamedGraphs):
+        return FederatedEngine(kg, services, kg.found)
+    return FederatedEngine(kg, services)
 
 
 def is_ordered(case: Case) -> bool:
@@ -86,7 +119,7 @@ def checked_reference(case: Case, kg: KgEngine) -> QueryResult:
     Raises:
         RecordError: it does not run, or gives another result than the case has frozen; names the question's file.
     """
-    if is_reference(case.text("graph")) and not isinstance(kg, NamedGraphs):
+    if "graph" in case.data and is_reference(case.text("graph")) and not isinstance(kg, NamedGraphs):
         raise RecordError(f"{_place(case)}: the graph is a file: give --kg {case.text('kg')}=FILE")
     result = _run(case, case.text("query"), kg)
     if result.error is not None:
@@ -103,7 +136,7 @@ def _place(case: Case) -> str:
 
 def _run(case: Case, query: str, kg: KgEngine) -> QueryResult:
     # Endpoints know the usual prefixes, so an answer may leave them out.
-    return kg.run_query(graph_of(case), query, {**WELL_KNOWN, **case.mapping("prefixes")})
+    return engine_of(case, kg).run_query(graph_of(case), query, {**WELL_KNOWN, **case.mapping("prefixes")})
 
 
 def evaluate_kgqa(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> Evaluation:

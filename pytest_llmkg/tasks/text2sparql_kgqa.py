@@ -1,7 +1,9 @@
 """Text2SparqlKgqa: write a SPARQL query for a question about a real knowledge graph, in one of several languages.
 
-Question and reference come from a question set (`pytest_llmkg.cases.question_sets`) or a case file. Published rules are
-those of the TEXT2SPARQL challenge and GRASP's row F1; corrected ones stand beside them, see `kgqa_scoring`.
+Question and reference come from a question set (`pytest_llmkg.cases.question_sets`) or a case file. The graph is a text
+(``graph`` with ``format``) or behind a SPARQL endpoint (``endpoint``); ``services`` are further stores that queries may
+name in SERVICE, by the name that they use there: texts in ``format``, or addresses beside an endpoint. Published rules
+are those of the TEXT2SPARQL challenge and GRASP's row F1; corrected ones stand beside them, see `kgqa_scoring`.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ INFO = TaskInfo(
 
 FIELDS: dict[str, FieldType] = {
     "kg": "text",
-    "graph": "text",
-    "format": "text",
+    "graph?": "text",
+    "format?": "text",
+    "endpoint?": "text",
+    "services?": "mapping",
     "prefixes": "mapping",
     "language": "text",
     "query": "text",

@@ -53,12 +53,10 @@ def question_cases(
 
 
 def _common(questions: QuestionSet, graph: GraphFile, context: str) -> dict[str, Json]:
-    data: dict[str, Json] = {
-        "kg": questions.name,
-        "graph": graph.reference,
-        "format": graph.graph.format,
-        "context": context,
-    }
+    place: dict[str, Json] = (
+        {"endpoint": graph.reference} if graph.is_remote else {"graph": graph.reference, "format": graph.graph.format}
+    )
+    data: dict[str, Json] = {"kg": questions.name, **place, "context": context}
     return data if questions.dataset is None else {**data, "dataset": questions.dataset}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,12 +60,48 @@ def test_questions_run_on_the_named_graph(shore: pytest.Pytester, workers: tuple
     assert len(held(shore.path / "run")) == 2
 
 
+BROKEN = """\
+  - id: 2
+    question: {en: "What grows in the cove?"}
+    query: {sparql: "SELECT ?x { ?x :growsIn :cove"}
+  - id: 3
+    question: {en: "Does anything grow in the cove?"}
+    query: {sparql: "ASK { SERVICE <https://other.example/> { ?x :growsIn :cove } }"}
+"""
+
+
+def test_a_broken_reference_query_stops_its_own_question_only(shore: pytest.Pytester) -> None:
+    with (shore.path / "q.yml").open("a", encoding="utf-8") as file:
+        file.write(BROKEN)
+    result = shore.runpytest_subprocess(
+        "--models=symbolic,rag:symbolic,copy-nearest",
+        "--tasks=*shore*",
+        "--llmkg-cases=q.yml",
+        "--kg=shore=shore.nt",
+        "--llmkg-run-dir=run",
+    )
+    result.assert_outcomes(passed=6, failed=6)
+    transcripts = held(shore.path / "run")
+    errors = {(line["case"], str(line["error"])) for line in transcripts if line["error"] is not None}
+    assert [name for name, _ in sorted(errors)] == ["2", "3"]  # the same sentence for all three models
+    first, second = (text for _, text in sorted(errors))
+    assert first.startswith("case Text2SparqlKgqa-shore-en/2 (q.yml:7): the reference query does not run: ")
+    assert second.startswith("case Text2SparqlKgqa-shore-en/3 (q.yml:10): the reference query does not run: SERVICE")
+    assert all(line["turns"] == [] for line in transcripts if line["error"] is not None)
+    listed = shore.run(sys.executable, "-m", "pytest_llmkg", "text2sparql", "check", "q.yml", "--kg", "shore=shore.nt")
+    assert listed.ret == 1
+    listed.stdout.fnmatch_lines(
+        ["q.yml:7: question '2': does not run: *", "q.yml:10: question '3': does not run: *", "shore: 1 of 3 *"]
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         (["--llmkg-cases=q.yml"], "the set 'shore' needs its graph: give --kg shore=FILE"),
         (["--llmkg-cases=q.yml", "--kg=shore=absent.nt"], "absent.nt: cannot be read"),
         (["--kg=shore"], "--kg takes NAME=FILE"),
+        (["--kg=shore=http://me:secret@localhost/q"], "name the environment variables that hold them instead"),
         (["--llmkg-cases=absent.yml", "--kg=shore=shore.nt"], "absent.yml: cannot be read"),
     ],
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.cases.graph_files import NamedGraphs, graph_file, parse_graph_option
+from pytest_llmkg.cases.graph_files import NamedGraphs, graph_file, parse_graph_option, parse_place_option
 from pytest_llmkg.contracts import GraphText, QueryResult
 from pytest_llmkg.errors import RecordError, UserError
 from pytest_llmkg.tasks.kgqa_patterns import described_query, full_iri
@@ -15,8 +16,6 @@ from pytest_llmkg.tasks.kgqa_scoring import find_any_query, result_hash, result_
 from pytest_llmkg.tasks.kgqa_ties import reference_groups
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_llmkg.kg import Sandbox
     from pytest_llmkg.metrics.challenge_rows import TieGroup
 
@@ -207,6 +206,15 @@ def test_named_graphs(kg: Sandbox, tmp_path: Path) -> None:
 def test_wrong_graph_options(text: str) -> None:
     with pytest.raises(UserError, match="--kg takes NAME=FILE"):
         parse_graph_option(text)
+
+
+def test_a_graph_option_may_name_an_endpoint_where_a_graph_is_asked_about() -> None:
+    assert parse_place_option("ck25=https://kg.example/sparql?a=b") == ("ck25", "https://kg.example/sparql?a=b")
+    assert parse_place_option("ck25=folder/a.ttl") == ("ck25", Path("folder/a.ttl"))
+    with pytest.raises(UserError, match="takes NAME=FILE here, found the address of an endpoint: http://localhost/q"):
+        parse_graph_option("ck25=http://localhost/q")
+    with pytest.raises(UserError, match="is no address"):
+        parse_place_option("ck25=http://")
 
 
 def test_wrong_graph_files(tmp_path: Path) -> None:

@@ -183,6 +183,9 @@ def _resolve(value: Json, file: _CaseFile, identifier: str, place: str) -> tuple
     """``value``, or the text of the file or generator that it names, and whether that file was sealed."""
     if isinstance(value, dict) and value.keys() == {"generated"}:
         return _generated(str(value["generated"]), place), False
+    if isinstance(value, dict) and any(isinstance(item, dict) for item in value.values()):
+        parts = {name: _resolve(item, file, identifier, f"{place}: {name!r}") for name, item in value.items()}
+        return {name: part for name, (part, _) in parts.items()}, any(secret for _, secret in parts.values())
     if not (isinstance(value, dict) and value.keys() == {"file"}):
         return value, False
     name = str(value["file"]).replace("{id}", identifier)

@@ -18,7 +18,7 @@ from pytest_llmkg.tasks.kgqa_patterns import declared_prefixes, described_query,
 from pytest_llmkg.tasks.kgqa_schema import known_names, local_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, Term
     from pytest_llmkg.plain import Json
@@ -36,7 +36,7 @@ def observations(
     query: str | None,
     result: QueryResult,
     run: Callable[[str], QueryResult],
-    graph: tuple[Mapping[str, str], GraphText, KgEngine],
+    graphs: tuple[Mapping[str, str], Sequence[GraphText], KgEngine],
 ) -> dict[str, Json]:
     """Observations by name, of the answered query and, with ``reference`` before the name, of the reference query.
 
@@ -50,9 +50,9 @@ def observations(
         query: the answered query, None if there is none.
         result: what it gave.
         run: runs a query on the graph.
-        graph: prefixes that are declared for the query, the graph, and the engine that knows it.
+        graphs: prefixes that are declared for the query, the graph with the services, and the engine that knows them.
     """
-    prefixes, text, kg = graph
+    prefixes, stores, kg = graphs
     info = _described(reference, wanted, prefixes, "reference")
     info |= {"projectionF": None, "encodingF": None, "namespaceF": None, "unknownNames": [], "undeclaredPrefixes": []}
     if query is None:
@@ -60,7 +60,7 @@ def observations(
     info |= _described(query, result, prefixes, "")
     shown: list[Json] = [*list(flatten_result(result))[:_SHOWN]]
     declared = {**prefixes, **declared_prefixes(query)}
-    known = known_names(text, kg)
+    known = known_names(stores, kg)
     unknown = [] if known is None else [iri for iri in info["predicates"] or () if str(iri) not in known]  # type: ignore[union-attr]
     info |= {
         "answer": shown,

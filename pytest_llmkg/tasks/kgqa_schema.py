@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.errors import RecordError
+from pytest_llmkg.errors import EndpointError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,10 +81,15 @@ def _frequent(counts: Mapping[str, int], most: int) -> list[str]:
     return sorted(counts, key=lambda name: (-counts[name], name))[:most]
 
 
-def known_names(graph: GraphText, kg: KgEngine) -> frozenset[str] | None:
-    """The IRIs of all properties and classes that ``graph`` uses; None when that cannot be told within the limits."""
-    result = kg.run_query(graph, _NAMES, {})
-    return None if result.error is not None else frozenset(_iris(row[0] for row in result.rows))
+def known_names(graphs: Iterable[GraphText], kg: KgEngine) -> frozenset[str] | None:
+    """The IRIs of all properties and classes that ``graphs`` use; None when that cannot be told within the limits."""
+    try:
+        results = [kg.run_query(graph, _NAMES, {}) for graph in graphs]
+    except EndpointError:  # an observation beside the scores, which must not fail because of it
+        return None
+    if any(result.error is not None for result in results):
+        return None
+    return frozenset(_iris(row[0] for result in results for row in result.rows))
 
 
 def _iris(terms: Iterable[Term | None]) -> Iterable[str]:

@@ -37,6 +37,7 @@ __all__ = [
     "question_of",
     "result_hash",
     "result_lines",
+    "services_of",
 ]
 
 _QUERY_WORD = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
@@ -79,6 +80,18 @@ def _format_of(case: Case) -> str:
     return case.text("format")
 
 
+def services_of(case: Case) -> dict[str, GraphText]:
+    """The stores that queries may name in SERVICE, by name; none for most cases.
+
+    Raises:
+        RecordError: the case does not tell the format of its graphs.
+    """
+    if "services" not in case.data:
+        return {}
+    form = "turtle" if "endpoint" in case.data else _format_of(case)
+    return {name: store_graph(resolve_graph(text), form) for name, text in case.mapping("services").items()}
+
+
 def engine_of(case: Case, kg: KgEngine) -> KgEngine:
     """``kg``, or around it what lets queries name the case's ``services`` in SERVICE.
 
@@ -86,10 +99,9 @@ def engine_of(case: Case, kg: KgEngine) -> KgEngine:
         RecordError: the case does not tell the format of its graphs.
         UserError: a service is named by something that is no IRI.
     """
-    if "services" not in case.data:
+    services = services_of(case)
+    if not services:
         return kg
-    form = "turtle" if "endpoint" in case.data else _format_of(case)
-    services = {name: store_graph(resolve_graph(text), form) for name, text in case.mapping("services").items()}
     if isinstance(kg, NamedGraphs):
         return FederatedEngine(kg, services, kg.found)
     return FederatedEngine(kg, services)
@@ -163,7 +175,7 @@ def evaluate_kgqa(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> E
         query,
         result,
         lambda text: _run(case, text, kg),
-        ({**WELL_KNOWN, **case.mapping("prefixes")}, graph_of(case), kg),
+        ({**WELL_KNOWN, **case.mapping("prefixes")}, (graph_of(case), *services_of(case).values()), kg),
     )
     outcome = "scored" if failure not in {"missing", "syntax"} else "unparsable"
     score_sets = (

@@ -13,7 +13,7 @@ from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import shortened
 from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Prompt, Question, TaskInfo, Turn
 from pytest_llmkg.tasks.kgqa_schema import schema_text
-from pytest_llmkg.tasks.kgqa_scoring import checked_reference, evaluate_kgqa, graph_of, question_of
+from pytest_llmkg.tasks.kgqa_scoring import checked_reference, evaluate_kgqa, graph_of, question_of, services_of
 
 __all__ = ["TASK"]
 
@@ -70,6 +70,13 @@ The graph has these classes, each with its properties and, in brackets, what the
 {schema}
 ```
 """
+_SERVICE = """
+Your query may also ask another store, by SERVICE <{name}> {{ ... }}.{has}
+"""
+_SERVICE_SCHEMA = """ It has these classes:
+```
+{schema}
+```"""
 _HINTS = {
     "missing": "Your reply holds no SPARQL query. Please reply with one fenced code block that holds it.",
     "syntax": "Your query cannot be parsed: {error}\n\nYour query was:\n```sparql\n{query}\n```\n\nPlease correct it.",
@@ -89,11 +96,16 @@ def prompt(case: Case, kg: KgEngine) -> Prompt:
             f"case {case.label}/{case.id}: field 'context' must be 'schema' or 'none', found {context!r:.40}"
         )
     schema = schema_text(graph_of(case), kg, prefixes) if context == "schema" else ""
+    shown = _SCHEMA.format(schema=schema) if schema else ""
+    for name, graph in services_of(case).items():
+        of_service = schema_text(graph, kg, prefixes) if context == "schema" else ""
+        has = _SERVICE_SCHEMA.format(schema=of_service) if of_service else ""
+        shown += _SERVICE.format(name=name, has=has)
     return Prompt.user(
         _PROMPT.format(
             kg=case.text("kg"),
             question=question_of(case),
-            schema=_SCHEMA.format(schema=schema) if schema else "",
+            schema=shown,
             prefixes="\n".join(f"{prefix}: <{namespace}>" for prefix, namespace in prefixes.items()) or "(none)",
         ),
         Question(

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_llmkg.cases.files import load_case_files
 from pytest_llmkg.cases.graph_files import graph_at, graph_file, with_graphs
 from pytest_llmkg.dialogue import Dialogue, hold_dialogue
 from pytest_llmkg.endpoints import Endpoint, EndpointLimits, Endpoints, with_endpoints
 from pytest_llmkg.endpoints.tables import load_endpoint_table
-from pytest_llmkg.errors import ModelFileError
+from pytest_llmkg.errors import CaseFileError, ModelFileError
 from pytest_llmkg.models import load_model_table
 from pytest_llmkg.records import Answer, Case, Transcript
+from pytest_llmkg.registry import Registry
 from pytest_llmkg.tasks.text2sparql_kgqa import TASK
 from tests.endpoints.graphs import BOOKS, LOANS, PEOPLE, QUERIES
 from tests.endpoints.servers import oxigraph
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pytest_llmkg.contracts import AskRequest
+    from pytest_llmkg.contracts import AskRequest, Task
     from pytest_llmkg.kg import Sandbox
     from pytest_llmkg.plain import Json
     from tests.endpoints.faulty import Faulty
@@ -141,6 +143,36 @@ def test_a_federated_question_on_three_local_stores(sandbox: Sandbox) -> None:
     )
     assert scores(elsewhere)[0]["set_F@2"] == 0.0
     assert "is not allowed; allowed are" in str(elsewhere.turns[0].evaluation.info["error"])
+    (message,) = elsewhere.turns[0].prompt.messages
+    assert "by SERVICE <loans> { ... }. It has" not in message.text  # nothing in it has a class
+    assert "by SERVICE <loans> { ... }.\n" in message.text
+    days = "SELECT ?n { ?x a b:Crime SERVICE <loans> { ?l l:of ?x ; l:days ?n ; l:hours ?h } }"
+    missed = hold(sandbox, asked, Speaker(f"```sparql\n{days}\n```"))
+    assert missed.turns[0].evaluation.info["unknownNames"] == ["https://loans.example/hours"]
+
+
+def test_a_prompt_shows_the_schema_of_each_store(sandbox: Sandbox) -> None:
+    asked = case(graph=LOANS, format="turtle", query="SELECT ?x { ?x l:days 7 }", services={"books": BOOKS})
+    (message,) = TASK.prompt(asked, sandbox).messages
+    assert "by SERVICE <books> { ... }. It has these classes:\n```\nb:Crime: " in message.text
+
+
+def test_a_case_file_may_name_files_for_its_services(tmp_path: Path) -> None:
+    (tmp_path / "loans.ttl").write_text(LOANS, encoding="utf-8")
+    (tmp_path / "cases.toml").write_text(
+        'schema = 1\ntask = "Text2SparqlKgqa"\n[defaults]\nkg = "k"\ngraph = "<a:a> <a:b> 1 ."\nformat = "turtle"\n'
+        'prefixes = {}\nlanguage = "en"\n[defaults.services]\nloans = { file = "loans.ttl" }\n'
+        'small = "<a:d> <a:e> 1 ."\n'
+        '[[variant]]\nlabel = "K"\n[[case]]\nid = "c"\nquestion = "?"\nquery = "ASK { }"\n',
+        encoding="utf-8",
+    )
+    tasks: Registry[Task] = Registry("task")
+    tasks.add("Text2SparqlKgqa", TASK)
+    (loaded,) = load_case_files([tmp_path / "cases.toml"], tmp_path, tasks, 1)
+    assert loaded.data["services"] == {"loans": LOANS, "small": "<a:d> <a:e> 1 ."}
+    (tmp_path / "loans.ttl").unlink()
+    with pytest.raises(CaseFileError, match=r"case 'c' \(K\): field 'services': 'loans': no file 'loans.ttl' in "):
+        load_case_files([tmp_path / "cases.toml"], tmp_path, tasks, 1)
 
 
 def test_services_may_be_named_graphs_and_endpoints(sandbox: Sandbox, server: Endpoint, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_schema_text(kg: Sandbox) -> None:
         f":Alga: :metres ({integer}); :zone ({integer}); rdfs:label (@de or @en)",
         ":Animal: :eats (:Alga)",
     ]
-    assert (known_names(SHORE, kg) or set()) >= {"https://kg.example/Alga", "https://kg.example/eats"}
+    assert (known_names([SHORE], kg) or set()) >= {"https://kg.example/Alga", "https://kg.example/eats"}
     with pytest.raises(RecordError, match="the schema of the graph cannot be told"):
         schema_text(GraphText("no Turtle", "turtle"), kg, {})
 

@@ -25,6 +25,7 @@ from pytest_llmkg.store import (
     FILE_NAME,
     SCHEMA,
     SEALED_LINES,
+    DialogueKey,
     RunIndex,
     RunWriter,
     absorb_parts,
@@ -98,11 +99,11 @@ class Keeper:
         """The lock of the run file's sealed lines, for workers; None when none is sealed."""
         return self.header().settings.get(SEALED_LINES)
 
-    def spent_before(self) -> float:
-        """US dollars that the run which is gone on with has cost, as far as known."""
+    def spent_before(self) -> list[tuple[str, float]]:
+        """Model and US dollars of each dialogue of the run that is gone on with, as far as known."""
         run = self.resumed
-        costs = [] if run is None else [spent(run.read(key))[1] for key in run.entries]
-        return sum(cost for cost in costs if cost is not None)
+        costs = [] if run is None else [(key.model, spent(run.read(key))[1]) for key in run.entries]
+        return [(model, cost) for model, cost in costs if cost is not None]
 
     def plan(self, tests: Iterable[PlannedTest]) -> None:
         """Says which dialogues this session is to hold; the run file's header counts them."""
@@ -116,6 +117,9 @@ class Keeper:
         if self._suite.settings.shard is not None:
             self.open()  # a shard without any case is a run, too, or joining the shards would miss it
         self.tally.plan({model: labels.total() for model, labels in models.items()}, kept)
+        if self.resumed is not None:
+            for key in kept:
+                self.tally.keep(self.resumed.read(DialogueKey(*key)))
 
     def open(self) -> None:
         """Begins the run file, so that an empty session leaves nothing; does nothing the second time.
@@ -210,6 +214,8 @@ class Keeper:
         if not (path / FILE_NAME).exists():
             raise UserError(f"{path} holds no run to go on with; leave --llmkg-resume out to begin one")
         absorb_parts(path)
+        with RunWriter(path / FILE_NAME, resume=True):
+            pass  # which complains when another process is still at it
         run = index_run(path)
         known, wanted = run.header.settings.get("suite"), self._suite.signature()
         if not isinstance(known, dict):

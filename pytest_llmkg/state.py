@@ -107,7 +107,8 @@ class SessionState:
 
             self._desk = make_desk(self.suite(), processes)
             if self.suite().settings.max_cost is not None:
-                self._desk.budget.spent = self.keeper().spent_before()
+                for model, cost in self.keeper().spent_before():
+                    self._desk.budget.remember(model, cost)
         return self._desk
 
     @property

@@ -26,7 +26,7 @@ class Count:
     Attributes:
         planned, kept: dialogues to be held in this session and those of them taken over from an earlier one.
         ended, errors: dialogues of this session that have ended, and those of them that broke off.
-        scored, total: dialogues with a headline score, and the sum of these scores.
+        scored, total: dialogues with a headline score, those taken over included, and the sum of these scores.
         tokens: in and out, of every call of this session, as far as known.
         cost: US dollars, likewise; None while no price is known.
     """
@@ -63,10 +63,18 @@ class Tally:
                 held = sum(1 for key in kept if key[2] == model)
                 self._counts[model] = replace(self._counts[model], planned=number, kept=held)
 
+    def keep(self, transcript: Transcript) -> None:
+        """Counts the score of a dialogue that is taken over."""
+        score = self._score(transcript)
+        with self._lock:
+            if score is not None and transcript.model in self._counts:
+                count = self._counts[transcript.model]
+                changed = replace(count, scored=count.scored + 1, total=count.total + score)
+                self._counts[transcript.model] = changed
+
     def add(self, transcript: Transcript) -> None:
         """Counts a dialogue of this session."""
-        info = self._infos.get(transcript.task)
-        score = None if info is None or transcript.error is not None else headline(transcript, info)
+        score = self._score(transcript)
         key = (transcript.label, transcript.case, transcript.model, transcript.iteration)
         now = (1, int(transcript.error is not None), int(score is not None), score or 0.0)
         tokens, cost = spent(transcript)
@@ -84,6 +92,10 @@ class Tally:
                 tokens=count.tokens + tokens,
                 cost=count.cost if cost is None else cost + (count.cost or 0.0),
             )
+
+    def _score(self, transcript: Transcript) -> float | None:
+        info = self._infos.get(transcript.task)
+        return None if info is None or transcript.error is not None else headline(transcript, info)
 
     def of(self, model: str) -> Count:
         """The counts of ``model``."""

@@ -158,13 +158,24 @@ def test_a_full_disk_leaves_a_valid_file_that_takes_lines_again(tmp_path: Path, 
     assert not read_run(path).truncated
 
 
-def test_a_second_writer_is_noticed(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     path = write_run(tmp_path, [dialogue(1)]) / FILE_NAME
-    with RunWriter(path, resume=True) as one, RunWriter(path, resume=True) as two:
+    with RunWriter(path, resume=True) as one:
+        with pytest.raises(RunFileError, match="another process is writing this run"):
+            RunWriter(path, resume=True)
         one.transcript(dialogue(2))
+    with RunWriter(path, resume=True) as later:
+        later.transcript(dialogue(3))
+    assert read_run(path).transcripts == (dialogue(1), dialogue(2), dialogue(3))
+
+
+def test_a_change_by_somebody_else_is_noticed(tmp_path: Path) -> None:
+    path = write_run(tmp_path, [dialogue(1)]) / FILE_NAME
+    with RunWriter(path, resume=True) as writer:
+        path.write_bytes(path.read_bytes() + b"\n")
         with pytest.raises(RunFileError, match="another process changed the run file"):
-            two.transcript(dialogue(3))
-    assert read_run(path).transcripts == (dialogue(1), dialogue(2))
+            writer.transcript(dialogue(2))
+    assert read_run(path).transcripts == (dialogue(1),)
 
 
 def test_a_closed_writer_says_so(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ COMMANDS = (
     Command(
         "export",
         "Writes a run as a table of scores (CSV, Parquet), or as results that scripts of LLM-KG-Bench 3 can read.",
-        "llmkg export reports/runs/20261130T120000Z-gpt-4o --format llm-kg-bench --out gpt-4o_result.json",
+        "llmkg export reports/runs/20261130T120000Z-gpt-4o --format llm-kg-bench --out gpt-4o_result.zip",
         _arguments,
         _run,
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.files import load_case_files
+from pytest_llmkg.cases.graph_files import graph_at, parse_graph_option
 from pytest_llmkg.commands import Command
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.data_files import fixtures_root
@@ -34,13 +35,20 @@ def _case_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--llmkg-cases", metavar="PATH", action="append", type=Path, default=[], help="further case files"
     )
+    parser.add_argument(
+        "--kg", metavar="NAME=FILE", action="append", default=[], help="graph that a question file asks about"
+    )
     parser.add_argument("--llmkg-seed", metavar="N", type=int, default=DEFAULT_SEED, help="seed of generated cases")
 
 
 def _cases(options: argparse.Namespace) -> tuple[Case, ...]:
     data = fixtures_root()
     return load_case_files(
-        (data / "cases", *options.llmkg_cases), data / "graphs", discover_tasks(), options.llmkg_seed
+        (data / "cases", *options.llmkg_cases),
+        data / "graphs",
+        discover_tasks(),
+        options.llmkg_seed,
+        named_graphs={name: graph_at(name, place) for name, place in map(parse_graph_option, options.kg)},
     )
 
 

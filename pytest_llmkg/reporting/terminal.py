@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
         lines += ["", *_labels(report, width)]
     elif report.models:
         lines.append("no dialogue was held, so there is nothing to rank")
-    lines += [_ascii(f"note: {note}", width) for note in report.notes]
+    for note in report.notes:
+        text = _ascii(f"note: {note}", 10 * len(note) + 6)
+        lines += textwrap.wrap(text, width, subsequent_indent="      ", break_long_words=True)
     return lines
 
 

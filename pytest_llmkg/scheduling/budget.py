@@ -55,6 +55,10 @@ class Budget:
                 "in llmkg.toml (0 if it is free)"
             )
             return
+        self.remember(model, cost)
+
+    def remember(self, model: str, cost: float) -> None:
+        """A dialogue of ``model``, now or in an earlier session of the run, has cost so much."""
         self.spent += cost
         self._dearest[model] = max(cost, self._dearest.get(model, 0.0))
 

@@ -24,6 +24,7 @@ from pytest_llmkg.store.lines import (
 )
 
 if TYPE_CHECKING:
+    from io import FileIO
     from pathlib import Path
     from types import TracebackType
 
@@ -76,9 +77,12 @@ class RunWriter:
                 path.touch(exist_ok=False)
             # For appending, since a file of mode "xb" would go on behind what was cut off again.
             self._file = path.open("ab", buffering=0)
+            _claim(self._file)
             self._end = os.fstat(self._file.fileno()).st_size
         except FileExistsError as error:
             raise RunFileError(f"{path}: the run file exists already; choose another directory or resume it") from error
+        except BlockingIOError as error:
+            raise RunFileError(f"{path}: another process is writing this run; let it end first") from error
         except OSError as error:
             raise self._trouble(error) from error
 
@@ -207,6 +211,14 @@ class RunWriter:
 
     def _trouble(self, error: OSError) -> RunFileError:
         return RunFileError(f"{self.path}: cannot write the run file: {error.strerror}")
+
+
+def _claim(file: FileIO) -> None:
+    """Makes sure that nobody else writes ``file``, as far as the system can tell; the claim ends with the process."""
+    with suppress(ImportError):  # there is no fcntl on Windows
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _mend_end(path: Path) -> None:

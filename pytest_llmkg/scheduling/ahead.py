@@ -22,6 +22,7 @@ __all__ = ["Ahead", "DialogueKey", "Job", "NotRunError"]
 
 DialogueKey = tuple[str, str, str, int]
 _KEPT_IN_MEMORY = 256
+_CANCEL_SECONDS = 1.0
 
 
 class NotRunError(LlmkgError):
@@ -144,7 +145,8 @@ class Ahead:
             _, late = await asyncio.wait(tasks, timeout=grace)
             for task in late:
                 task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            if late:  # one that swallows its cancellation is left behind, or it would keep the session from ending
+                await asyncio.wait(late, timeout=_CANCEL_SECONDS)
             if late:  # one that was cancelled while it was written down is to be there before anybody counts
                 await asyncio.get_running_loop().run_in_executor(self._recorder, _nothing)
         with self._lock:

@@ -16,6 +16,7 @@ __all__ = ["LoopThread"]
 P = ParamSpec("P")
 R = TypeVar("R")
 _LOG = logging.getLogger(__name__)
+_CANCEL_SECONDS = 1.0
 
 
 class LoopThread:
@@ -98,4 +99,5 @@ async def _cancel_others() -> None:
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    if others:  # one that swallows its cancellation is left behind
+        await asyncio.wait(others, timeout=_CANCEL_SECONDS)

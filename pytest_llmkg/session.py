@@ -173,7 +173,7 @@ class Runner:
         self.stop("the session is over")
         for name, connector in self._connectors.items():
             try:
-                self._loop.run(asyncio.wait_for(connector.close(), _CLOSE_SECONDS))
+                self._loop.run(_closed(connector))
             except Exception as error:  # noqa: BLE001  (recorded; no result depends on it any more)
                 _LOG.warning("model %r could not be closed: %s: %s", name, type(error).__name__, error)
         self._connectors.clear()
@@ -256,6 +256,15 @@ def _why_not_storable(record: Transcript | Turn | Answer) -> str | None:
     except RecordError as error:
         return str(error)
     return None
+
+
+async def _closed(connector: Connector) -> None:
+    """Closes ``connector``; one that swallows its cancellation, too, is given up after a while."""
+    closing = asyncio.ensure_future(connector.close())
+    if not (await asyncio.wait((closing,), timeout=_CLOSE_SECONDS))[0]:
+        closing.cancel()
+        raise TimeoutError(f"it did not end within {_CLOSE_SECONDS:g} s")
+    closing.result()
 
 
 def error_transcript(case: Case, model: str, iteration: int, error: str) -> Transcript:

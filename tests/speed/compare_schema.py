@@ -5,8 +5,8 @@
 The graph is made by a seeded generator: things of 60 classes, each with a type, a label and six properties that lead to
 other things, numbers or texts. Schema: each kind of count in a process of its own, so that memory is that of one count;
 "load" is what any engine has to do first. "SELECT with OPTIONAL" is the one query that counts nearly the same in the
-plain way. Question: the whole pipeline around a model that answers at once, in one process with a warm index; the first of
-two answers does not fit the schema, so each question has two checks and one execution.
+plain way. Question: the whole pipeline around a model that answers at once, in one process with a warm index; the first
+of two answers does not fit the schema, so each question has two checks and one execution.
 """
 
 from __future__ import annotations

@@ -155,7 +155,10 @@ def _folder(config: pytest.Config, name: str) -> Path | None:
     folder = config.getoption(f"llmkg_{name}")
     if folder is not None and not folder.strip():
         raise UserError(f"--llmkg-{name.replace('_', '-')} names no folder; name one or leave the option out")
-    return None if folder is None else config.invocation_params.dir / folder
+    path = None if folder is None else config.invocation_params.dir / folder
+    if name == "cache" and path is not None and path.is_file():
+        raise UserError(f"--llmkg-cache={folder} is a file; name a folder, which need not exist yet")
+    return path
 
 
 def _baseline(config: pytest.Config) -> Path | None:

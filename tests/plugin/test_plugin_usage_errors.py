@@ -37,6 +37,7 @@ BAD_OPTIONS = {
     "--llmkg-timeout=0": "expected a number of seconds",
     "--llmkg-timeout=inf": "expected a number of seconds",
     "--llmkg-max-turns=-1": "expected a whole number from 1, found '-1'",
+    f"--llmkg-cache={__file__}": "is a file; name a folder",
     "--llmkg-cases=missing.toml": "missing.toml: cannot be read",
     "--llmkg-cases=empty": "empty: the folder holds no case file",
     "--llmkg-run-dir=tiny.toml/run": "tiny.toml is no folder",

@@ -210,8 +210,9 @@ def on_terminal(
 
 def without_times(lines: Sequence[str]) -> list[str]:
     """``lines`` of pytest itself, without what differs between any two runs."""
+    # Which test was the slowest, and in which phase, depends on what else the machine does.
     own = [line for line in lines if not BLOCK_LINE.match(line)]
-    return [re.sub(r"=+ (.* in) [\d.]+s =+|\d\.\d\ds (call|setup)", r"\1", line) for line in own]
+    return [re.sub(r"=+ (.* in) [\d.]+s =+|\d\.\d\ds (?:call|setup|teardown) +\S+", r"\1", line) for line in own]
 
 
 @pytest.fixture

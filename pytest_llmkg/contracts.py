@@ -183,6 +183,7 @@ class AskRequest:
         timeout: seconds that the answer may take, without loading a library or a model and without waiting in a
             queue; the connector raises `ConnectorError` when they are over.
         question: what the dialogue asks of a knowledge graph, None for tasks that ask otherwise; the same in all turns.
+        failed_calls: grows by each call that brought no answer, so that they are known though the wait is broken off.
     """
 
     messages: tuple[Message, ...]
@@ -190,6 +191,7 @@ class AskRequest:
     iteration: int = 1
     timeout: float = 120.0
     question: Question | None = None
+    failed_calls: list[FailedCall] = field(default_factory=list, compare=False, repr=False)
 
 
 class UnansweredError(ConnectorError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -140,11 +142,17 @@ class Controller:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Ends what is held ahead when the tests end, in whatever way."""
+        """Ends what is held ahead when the tests end, in whatever way; SIGTERM, as CI sends it, is like Ctrl-C."""
+        in_main = threading.current_thread() is threading.main_thread()
+        is_ours = in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if is_ours:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             return (yield)
         finally:
             self._guarded(lambda: self._state.stop("the session ends"))
+            if is_ours:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -161,7 +169,7 @@ class Controller:
             state.problems.append(f"{number} dialogue(s) were not run, since {reason}{again}")
         if state.built_keeper is not None:
             try:
-                state.finished = state.built_keeper.finish(max(self._config.get_terminal_writer().fullwidth, 60))
+                state.finished = state.built_keeper.finish(_columns(self._config))
             except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
                 state.problems.append(f"no report was written: {type(error).__name__}: {error}")
         if state.finished is not None and state.finished.problem:
@@ -267,6 +275,12 @@ class Controller:
             self._server = DeskServer(self._state.desk(processes), self._begin_run_file)
             address = self._state.loop().run(self._server.start())
             self._address = (address.port, address.token)
+
+
+def _columns(config: pytest.Config) -> int:
+    """Columns of the terminal; pytest has none under ``-p no:terminal``."""
+    has_terminal = config.pluginmanager.has_plugin("terminalreporter")
+    return max(config.get_terminal_writer().fullwidth if has_terminal else 80, 60)
 
 
 def _shown(path: Path, config: pytest.Config) -> Path:

@@ -25,6 +25,7 @@ R = TypeVar("R")
 
 # Longer answers are cut before anything reads them: no task needs more, and every later step may hold several copies.
 MAX_ANSWER_CHARACTERS = 1_000_000
+_LONGEST_ERROR = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,13 @@ async def hold_dialogue(dialogue: Dialogue, kg: KgEngine, scorers: Executor | No
         async with asyncio.timeout(dialogue.limit) as limit:
             await _hold_turns(dialogue, _Scoring(kg, scorers), record)
     except asyncio.CancelledError:
-        if not record.turns and record.unevaluated is None:
+        if not record.turns and record.unevaluated is None and not record.failed_calls:
             raise
         record.error = "the dialogue was interrupted"
     except LlmkgError as problem:
         record.error = str(problem) or type(problem).__name__
-        record.failed_calls = problem.failed_calls if isinstance(problem, UnansweredError) else ()
+        if isinstance(problem, UnansweredError):
+            record.failed_calls = list(problem.failed_calls)
     except Exception as problem:  # noqa: BLE001  (a faulty task or connector of somebody else: recorded, not hidden)
         record.error = f"{type(problem).__name__}: {problem}"
         if limit.expired():
@@ -91,9 +93,9 @@ async def hold_dialogue(dialogue: Dialogue, kg: KgEngine, scorers: Executor | No
         turns=tuple(record.turns),
         started=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - clock, 6),
-        error=None if record.error is None else clean_text(" ".join(record.error.split())),
+        error=None if record.error is None else clean_text(" ".join(record.error.split()))[:_LONGEST_ERROR],
         unevaluated=record.unevaluated,
-        failed_calls=record.failed_calls,
+        failed_calls=tuple(record.failed_calls),
     )
 
 
@@ -103,7 +105,7 @@ class _Record:
 
     turns: list[Turn] = field(default_factory=list)
     unevaluated: Answer | None = None
-    failed_calls: tuple[FailedCall, ...] = ()
+    failed_calls: list[FailedCall] = field(default_factory=list)
     error: str | None = None
 
 
@@ -126,8 +128,8 @@ async def _hold_turns(dialogue: Dialogue, scoring: _Scoring, record: _Record) ->
     history: tuple[Message, ...] = ()
     for number in range(dialogue.turn_limit):
         history += prompt.messages
-        answer = await _ask(dialogue, history, question)
-        record.unevaluated = answer
+        answer = await _ask(dialogue, history, question, record.failed_calls)
+        record.unevaluated, record.failed_calls = answer, []
         evaluation = await scoring.run(functools.partial(task.evaluate, case, answer, kg))
         turn = Turn(prompt, answer, evaluation)
         record.unevaluated = None
@@ -140,9 +142,11 @@ async def _hold_turns(dialogue: Dialogue, scoring: _Scoring, record: _Record) ->
         prompt = Prompt.user(hint.text)
 
 
-async def _ask(dialogue: Dialogue, history: tuple[Message, ...], question: Question | None) -> Answer:
+async def _ask(
+    dialogue: Dialogue, history: tuple[Message, ...], question: Question | None, failed_calls: list[FailedCall]
+) -> Answer:
     key = f"{dialogue.case.label}/{dialogue.case.id}"
-    request = AskRequest(history, key, dialogue.iteration, dialogue.timeout, question)
+    request = AskRequest(history, key, dialogue.iteration, dialogue.timeout, question, failed_calls)
     clock = time.monotonic()
     answer = await dialogue.connector.ask(request)
     text, stop_reason = clean_text(answer.text), answer.stop_reason

@@ -213,9 +213,6 @@ class Keeper:
         """The run to go on with, with all that its workers left behind."""
         if not (path / FILE_NAME).exists():
             raise UserError(f"{path} holds no run to go on with; leave --llmkg-resume out to begin one")
-        absorb_parts(path)
-        with RunWriter(path / FILE_NAME, resume=True):
-            pass  # which complains when another process is still at it
         run = index_run(path)
         known, wanted = run.header.settings.get("suite"), self._suite.signature()
         if not isinstance(known, dict):
@@ -225,7 +222,10 @@ class Keeper:
             differences += (f"the shard is {self._shard}, was {run.header.settings.get('shard')}",)
         if differences:
             raise UserError(f"{path} is another run, so it cannot be gone on with: {'; '.join(differences)}")
-        return run
+        # Nothing is touched before it is sure that no other process, whose workers write beside, is still at it.
+        with RunWriter(path / FILE_NAME, resume=True) as writer:
+            absorb_parts(path, writer)
+        return index_run(path)
 
     @property
     def _shard(self) -> str | None:

@@ -84,6 +84,7 @@ class Runner:
     ) -> None:
         self.suite = suite
         self.problems: list[str] = []
+        self._grace = True
         self._loop = loop
         self._record = record
         self._suspects = set(suspects)
@@ -93,7 +94,7 @@ class Runner:
         self._desk = desk
         self._cache = None if suite.settings.cache is None else AnswerCache(suite.settings.cache)
         self._connectors: dict[str, Connector] = {}
-        self._workshop = Workshop(suite.all_cases, suite.graphs, self._kg, suite.settings.seed)
+        self._workshop = Workshop(suite.all_cases, suite.graphs, self._kg, suite.settings.seed, suite.endpoints)
         self.keep(kept)
         self._ahead = Ahead(
             loop, self._hold, self._written, desk, {model.id: self._width(model) for model in suite.models}
@@ -166,7 +167,8 @@ class Runner:
 
     def stop(self, why: str) -> None:
         """Begins no dialogue any more; what is being held may end within some seconds, and is recorded."""
-        self._ahead.stop(why, _STOP_SECONDS)
+        self._ahead.stop(why, _STOP_SECONDS if self._grace else 0.0)
+        self._grace = False  # what did not end in its time gets no second one
 
     def close(self) -> None:
         """Closes connectors and graph engines; a connector that cannot be closed must not keep the others open."""

@@ -209,6 +209,8 @@ class _Contained:
             return await self._connector.ask(request)
         except SystemExit as error:
             raise ConnectorError(f"the connector called sys.exit({error.code!r})") from error
+        except KeyboardInterrupt as error:  # none of the user's, which arrives in the main thread
+            raise ConnectorError("the connector raised KeyboardInterrupt") from error
 
     async def close(self) -> None:
         await self._connector.close()

@@ -12,6 +12,7 @@ from pytest_llmkg.cases.generated import resolve_graph
 from pytest_llmkg.cases.graph_files import is_reference
 from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
 from pytest_llmkg.contracts import Example, GraphText, Workbench
+from pytest_llmkg.endpoints import Endpoints, endpoint_graph
 from pytest_llmkg.errors import LlmkgError
 from pytest_llmkg.kg.terms import RDF_TYPE
 from pytest_llmkg.pipelines.examples import normal_query, with_prefixes
@@ -41,10 +42,18 @@ class Workshop:
         seed: of the parts.
     """
 
-    def __init__(self, cases: Iterable[Case], graphs: Mapping[str, GraphFile], kg: Sandbox, seed: int) -> None:
+    def __init__(
+        self,
+        cases: Iterable[Case],
+        graphs: Mapping[str, GraphFile],
+        kg: Sandbox,
+        seed: int,
+        endpoints: Endpoints | None = None,
+    ) -> None:
         self._cases = {f"{case.label}/{case.id}": case for case in cases}
         self._graphs = {file.reference: file.graph for file in graphs.values()}
         self._kg = kg
+        self._endpoints = endpoints
         self._engine: KgEngine | None = None
         self._questions: dict[str, _Asked] | None = None
         self._pools: dict[str, dict[str, int]] = {}
@@ -59,7 +68,7 @@ class Workshop:
         if self._engine is None:
             from pytest_llmkg.pipelines.studying import StudyingEngine  # only where a pipeline is under test
 
-            self._engine = StudyingEngine(self._kg)
+            self._engine = StudyingEngine(self._kg, self._endpoints)
         return self._engine
 
     def watched(self, connector: Connector) -> Connector:
@@ -69,6 +78,9 @@ class Workshop:
     def graph(self, request: AskRequest) -> GraphText | None:
         """The graph that the request's case asks about, None when it names none."""
         case = self._cases.get(request.case_key)
+        address = case.data.get("endpoint") if case else None
+        if isinstance(address, str):
+            return endpoint_graph(address)
         text, form = (case.data.get("graph"), case.data.get("format")) if case else (None, None)
         if not isinstance(text, str) or not isinstance(form, str):
             return None

@@ -19,8 +19,8 @@ __all__ = ["StudyingEngine"]
 class StudyingEngine(EndpointEngine):
     """A graph engine that tells what graphs and queries are made of, wherever the graphs are (`StudyEngine`)."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__(sandbox, Endpoints())
+    def __init__(self, sandbox: Sandbox, endpoints: Endpoints | None = None) -> None:
+        super().__init__(sandbox, endpoints or Endpoints())
         self._sandbox = sandbox
 
     def profile(self, graph: GraphText, *, ranges: bool = True) -> GraphProfile:

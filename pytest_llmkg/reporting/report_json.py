@@ -38,7 +38,7 @@ def _lines(value: Json) -> str:
 
 
 def _text(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, allow_nan=False)
 
 
 def report_plain(report: Report, now: datetime) -> dict[str, Json]:

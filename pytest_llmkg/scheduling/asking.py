@@ -92,13 +92,18 @@ class PatientConnector:
             if known is not None:
                 return known
         failed: list[FailedCall] = []
-        while True:
-            outcome = await self._call(request, failed)
-            if isinstance(outcome, Answer):
-                answer = dataclasses.replace(outcome, failed_calls=(*failed, *outcome.failed_calls))
-                await self._remember(request, answer)
-                return answer
-            await asyncio.sleep(outcome)
+        try:
+            while True:
+                outcome = await self._call(request, failed)
+                if isinstance(outcome, Answer):
+                    answer = dataclasses.replace(outcome, failed_calls=(*failed, *outcome.failed_calls))
+                    await self._remember(request, answer)
+                    return answer
+                await asyncio.sleep(outcome)
+        except asyncio.CancelledError:
+            if failed:  # the dialogue's time is over, and was spent on calls that failed
+                self._desk.give_up(self._spec.id)
+            raise
 
     async def close(self) -> None:
         """Closes the inner connector."""
@@ -123,6 +128,7 @@ class PatientConnector:
             report = CallReport("answer")
         except ConnectorError as error:
             failed.append(_failed_call(error, time.monotonic() - clock))
+            request.failed_calls.append(failed[-1])
             wait = self._next_wait(error, permit, len(failed))
             report = _report(error, repeated=wait is not None)
             if wait is None:
@@ -150,6 +156,9 @@ class PatientConnector:
             raise
         if not isinstance(answer, Answer):
             raise ConnectorError(f"model {self._spec.id!r} gave a {type(answer).__name__}, which is no Answer")
+        usage = answer.usage
+        if any(number is not None and number < 0 for number in (usage.input_tokens, usage.output_tokens, usage.cost)):
+            raise ConnectorError(f"model {self._spec.id!r} told a negative usage: {usage}")
         return answer
 
     def _next_wait(self, error: ConnectorError, permit: Permit, calls: int) -> float | None:
@@ -172,7 +181,7 @@ def _failed_call(error: ConnectorError, seconds: float) -> FailedCall:
         usage = from_plain(Usage, to_plain(error.usage))
     except RecordError:  # a connector of somebody else told something that is no usage; the error counts
         usage = Usage()
-    return FailedCall(str(error), error.status, usage, round(seconds, 6))
+    return FailedCall(str(error)[:_LONGEST_REASON], error.status, usage, round(seconds, 6))
 
 
 def _report(error: ConnectorError, *, repeated: bool) -> CallReport:

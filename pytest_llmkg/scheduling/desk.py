@@ -70,6 +70,10 @@ class CallReport:
 class Desk(Protocol):
     """Gives leave for dialogues and calls."""
 
+    def give_up(self, model: str) -> None:
+        """A dialogue ended without an answer to calls that had failed."""
+        ...
+
     async def begin_dialogue(self, model: str, key: str) -> str | None:
         """Waits until a dialogue may begin; the reason when it must not, None when it has begun."""
         ...
@@ -185,6 +189,10 @@ class LocalDesk:
             pace.gave_up()
         queue.retries += report.repeated
         self._serve(queue)
+
+    def give_up(self, model: str) -> None:
+        """See `Desk.give_up`."""
+        self._queues[model].pace.gave_up()
 
     def dialogues(self, model: str) -> int:
         """Dialogues of ``model`` that are being held."""

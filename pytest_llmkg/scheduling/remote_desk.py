@@ -116,6 +116,8 @@ class _Visitor:
                 self._desk.end_dialogue(model, message["key"], message["cost"], was_asked=message["was_asked"])
             case "enter":
                 self._start(self._enter(message["id"], model, urgent=message["urgent"]))
+            case "give up":
+                self._desk.give_up(model)
             case "leave":
                 held = self._permits.pop(message["number"], None)
                 if held is not None:
@@ -196,6 +198,10 @@ class RemoteDesk:
     def leave(self, model: str, permit: Permit, report: CallReport) -> None:
         """See `Desk.leave`."""
         self._tell({"do": "leave", "model": model, "number": permit.number, "report": to_plain(report)})
+
+    def give_up(self, model: str) -> None:
+        """See `Desk.give_up`."""
+        self._tell({"do": "give up", "model": model})
 
     async def close(self) -> None:
         """Ends the connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,6 +71,7 @@ KGQA_CASE = Case(
         "query": "SELECT ?plant { ?plant :in :bay }",
     },
 )
+AGENT_CASE = replace(KGQA_CASE, task="Text2SparqlAgent", label="Text2SparqlAgent-hostile-en")
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         patch.setattr(process, "_BOOT", notes.boot)
         patch.setattr(html, "_environment", functools.cache(html._environment))  # templates are compiled once
         memory = MemorySampler(lambda: pool.worker_pids)
-        cases = (*(first[label] for label in LABELS), XML_CASE, KGQA_CASE)
+        cases = (*(first[label] for label in LABELS), XML_CASE, KGQA_CASE, AGENT_CASE)
         yield Workshop(tasks, cases, pool, listener, notes, Guard(), memory)
         memory.stop()
     listener.server.close()

@@ -47,7 +47,7 @@ def test_a_model_that_is_down_fails_alone(
     report = json.loads((project.path / "run" / "report.json").read_text())
     assert report, "reports are written"
     row = next(line.split() for line in result.outlines if "openai/down" in line and line.strip()[0] in "-12")
-    assert row[-6:-1] == ["-", "0", "0", "0", "2"], "no mean, nothing in the mean, two errors: no zero was counted"
+    assert row[-6:-1] == ["-", "-", "0", "0", "2"], "no mean, no interval, two errors: no zero was counted"
 
 
 def test_a_server_that_hangs(project: Project, server: OpenAIServer) -> None:

@@ -412,3 +412,33 @@ def test_a_transcript_of_any_answers_can_be_stored(answers: list[str]) -> None:
     transcript = hold(dialogue(*answers))
     assert transcript.error is None
     assert from_plain(Transcript, to_plain(transcript)) == transcript
+
+
+def test_calls_that_failed_are_known_though_the_time_is_over() -> None:
+    class Busy(Speaker):
+        async def ask(self, request: AskRequest) -> Answer:
+            request.failed_calls.append(FailedCall("busy", 429, Usage(3, 0, 0.5)))
+            await asyncio.Event().wait()
+            return Answer("never")
+
+    transcript = hold(dataclasses.replace(dialogue(), connector=Busy(()), limit=0.05))
+    assert transcript.error == "the dialogue did not end within 0.05 s"
+    assert transcript.failed_calls == (FailedCall("busy", 429, Usage(3, 0, 0.5)),)
+
+
+def test_failed_calls_of_an_answered_turn_stand_at_its_answer_only() -> None:
+    class Second(Speaker):
+        async def ask(self, request: AskRequest) -> Answer:
+            request.failed_calls.append(FailedCall("busy", 429))
+            answer = await super().ask(request)
+            return dataclasses.replace(answer, failed_calls=tuple(request.failed_calls))
+
+    transcript = hold(dataclasses.replace(dialogue(), connector=Second(("sand", ConnectorError("down")))))
+    assert [len(turn.answer.failed_calls) for turn in transcript.turns] == [1]
+    assert [call.error for call in transcript.failed_calls] == ["busy"]
+
+
+def test_long_errors_are_cut() -> None:
+    error = hold(dialogue(ConnectorError("x" * 1_000_000))).error
+    assert error is not None
+    assert len(error) <= 4000

@@ -153,6 +153,26 @@ def test_ctrl_c_keeps_what_was_held_ahead(
     assert hanging.count == 18, "nothing new was begun"
 
 
+def test_sigterm_is_like_ctrl_c(project: Project, hanging: Hanging) -> None:
+    """CI systems and batch queues end a job with it."""
+    command = [sys.executable, "-m", "pytest", "--llmkg-cases=tiny.toml", "--tasks=Tiny", "--llmkg-run-dir=run"]
+    process = subprocess.Popen(
+        [*command, "--models=openai/any", "--llmkg-timeout=500"],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        wait_for(lambda: lines_of(project) == 2 and hanging.count == 3)
+        process.terminate()
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output.decode()
+    assert (project.path / "run" / "leaderboard.html").is_file()
+    assert {t.case for t in project.stored().transcripts if t.error is None} == {"two", "three"}
+
+
 COSTLY = """\
 import pytest
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import TYPE_CHECKING
 
-from pytest_llmkg.cases.company_graph import COMPANY_SEED, company_graph
-from pytest_llmkg.cases.large_graph import LARGE_SEED, large_graph
 from pytest_llmkg.errors import CaseFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["generated_reference", "resolve_graph"]
 
 _REFERENCE = re.compile(r"generated:([a-z-]+)@(\d{1,18})")
-_GENERATORS = {"company": (company_graph, COMPANY_SEED), "large": (large_graph, LARGE_SEED)}
+_KNOWN = ("company", "large")
 
 
 def generated_reference(name: str) -> str:
@@ -21,9 +23,7 @@ def generated_reference(name: str) -> str:
     Raises:
         CaseFileError: no generator has that name.
     """
-    if name not in _GENERATORS:
-        raise CaseFileError(f"no generated graph {name!r}; known are: {', '.join(_GENERATORS)}")
-    return f"generated:{name}@{_GENERATORS[name][1]}"
+    return f"generated:{name}@{_generator(name)[1]}"
 
 
 def resolve_graph(text: str) -> str:
@@ -40,6 +40,17 @@ def resolve_graph(text: str) -> str:
 
 @functools.lru_cache(maxsize=2)
 def _generated(name: str, seed: int) -> str:
-    if name not in _GENERATORS:
-        raise CaseFileError(f"no generated graph {name!r}; known are: {', '.join(_GENERATORS)}")
-    return _GENERATORS[name][0](seed).text
+    return _generator(name)[0](seed)
+
+
+def _generator(name: str) -> tuple[Callable[[int], str], int]:
+    """What makes the graph ``name`` of a seed, and the seed of the shipped one; loaded by the cases that need it."""
+    if name == "company":
+        from pytest_llmkg.cases.company_graph import COMPANY_SEED, company_graph
+
+        return lambda seed: company_graph(seed).text, COMPANY_SEED
+    if name == "large":
+        from pytest_llmkg.cases.large_graph import LARGE_SEED, large_graph
+
+        return lambda seed: large_graph(seed).text, LARGE_SEED
+    raise CaseFileError(f"no generated graph {name!r}; known are: {', '.join(_KNOWN)}")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.cases.question_sets.challenge_yaml import read_challenge_yaml
 from pytest_llmkg.cases.question_sets.json_files import read_grasp_lines, read_json
 from pytest_llmkg.cases.question_sets.model import WELL_KNOWN, QuestionSet, complain
-from pytest_llmkg.cases.question_sets.shacl import read_shacl
 from pytest_llmkg.cases.sealed import read_opened
 from pytest_llmkg.errors import CaseFileError
 from pytest_llmkg.kg.query_syntax import query_error
@@ -37,6 +36,9 @@ def load_question_set(path: Path, *, check_queries: bool = True) -> QuestionSet:
     Raises:
         CaseFileError: the file cannot be read or a question in it cannot be used; names file, line and id.
     """
+    if path.is_dir() or path.suffix == ".ttl":
+        from pytest_llmkg.cases.question_sets.shacl import read_shacl
+
     if path.is_dir():
         files = sorted(path.glob("*.ttl"))
         found = read_shacl(path, [(file, _text(file)) for file in files])

@@ -127,8 +127,11 @@ class SessionState:
         Raises:
             LlmkgError: the run cannot be read or written.
         """
-        from pytest_llmkg.workers import WorkQueue, known_run
+        from pytest_llmkg.workers import WorkerInput, WorkQueue, known_run
 
+        if self.given is None and not self.is_controller:
+            # When the workers began, the controller could not know that this session is about models.
+            self.given = WorkerInput(self.config.workerinput["workercount"])  # type: ignore[attr-defined]
         first = self._runner is None
         if self._runner is None or self._upcoming is None:
             self._runner = self._controlling_runner() if self.given is None else self._working_runner(self.given)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Not used here: these can be loaded only once in a process, and sessions that pytester runs in this one forget them.
 import cryptography.hazmat.primitives.ciphers.aead  # noqa: F401
+import matplotlib.backends.backend_svg
+import matplotlib.figure  # noqa: F401
 import numpy  # noqa: F401, ICN001
 import pytest
 import scipy.special  # noqa: F401

@@ -6,6 +6,7 @@ import csv
 import json
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
@@ -64,7 +65,9 @@ def test_default_directories_differ_and_the_newest_page_is_kept(project: Project
     assert sum(name.endswith("Z-symbolic+1") for name in runs) == 1
     newest = (project.path / "reports" / "leaderboard.html").read_bytes()
     last = next((project.path / "reports" / "runs").glob("*+1")) / "leaderboard.html"
-    assert newest == last.read_bytes()
+    way = quote(last.parent.relative_to(project.path / "reports").as_posix())
+    # It finds dialogues that stand in files beside the other one.
+    assert newest.replace(f'content="{way}/"'.encode(), b'content=""') == last.read_bytes()
 
 
 def test_properties_in_junit_xml(project: Project, spread: tuple[str, ...]) -> None:

@@ -15,25 +15,29 @@ from hypothesis import settings
 settings.register_profile("llmkg", deadline=None)
 settings.load_profile("llmkg")
 
-# Sessions with several processes of each of these files would take longer than all other tests together; one
-# representative of each stays among the others.
-_LONG = {
-    "test_faults.py",
-    "test_plugin_ahead.py",
-    "test_plugin_limits.py",
-    "test_plugin_resume.py",
-    "test_plugin_gate.py",
-}
+# Sessions with several processes of these files, and answers of a megabyte, would take longer than all other tests
+# together; representatives of each stay among the others.
+_PROCESSES = {f"test_plugin_{part}.py" for part in ("ahead", "failures", "gate", "kgqa", "limits", "resume")}
+_PROCESSES |= {"test_secrets.py"}
+_WHOLE = {"test_faults.py", "test_plugin_gateways.py"}
 _STAY = {
     "test_faults_and_a_restart_cost_no_dialogue[plain]",
     "test_scores_are_the_same_in_any_number_of_processes",
     "test_max_concurrency_holds_for_all_processes[n2]",
     "test_finished_dialogues_are_kept_and_failed_ones_held_again[n2]",
+    "test_two_gateways_record_every_dialogue_once[same checkout]",
+    "test_an_answer_through_everything[size-newlines-million]",
+    "test_an_answer_through_everything[sparql-million-same]",
 }
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        takes_long = item.path.name == "test_faults.py" or "n2" in item.name or "worker" in item.name
-        if item.path.name in _LONG and takes_long and item.name not in _STAY:
+        file, name = item.path.name, item.name
+        takes_long = (
+            file in _WHOLE
+            or (file in _PROCESSES and "n2" in name)
+            or (file == "test_hostile_answers.py" and any(part in name for part in ("[size-", "million", "huge")))
+        )
+        if takes_long and name not in _STAY:
             item.add_marker(pytest.mark.slow)

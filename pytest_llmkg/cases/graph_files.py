@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
+from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult
 from pytest_llmkg.endpoints import ENDPOINT_FORMAT, Endpoint, endpoint_graph
 from pytest_llmkg.errors import RecordError, UserError
 from pytest_llmkg.kg.formats import format_named
+from pytest_llmkg.kg.wrapped import WrappedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,29 +122,12 @@ def is_reference(text: str) -> bool:
     return _REFERENCE.fullmatch(text) is not None
 
 
-class NamedGraphs:
+class NamedGraphs(WrappedEngine):
     """A graph engine that knows ``graphs`` by name and leaves everything else to ``engine``."""
 
     def __init__(self, engine: KgEngine, graphs: Mapping[str, GraphFile]) -> None:
-        self._inner = engine
+        super().__init__(engine)
         self._graphs = graphs
-
-    @property
-    def engine(self) -> str:
-        """The name of what runs queries."""
-        return str(getattr(self._inner, "engine", "pyoxigraph"))
-
-    def check_rdf(self, graph: GraphText) -> RdfVerdict:
-        """See `KgEngine`."""
-        return self._inner.check_rdf(graph)
-
-    def parse_tolerantly(self, graph: GraphText) -> TolerantRdf:
-        """See `KgEngine`."""
-        return self._inner.parse_tolerantly(graph)
-
-    def check_query(self, query: str) -> QueryVerdict:
-        """See `KgEngine`."""
-        return self._inner.check_query(query)
 
     def run_query(self, graph: GraphText, query: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Runs ``query`` on ``graph``, which may be a reference.

@@ -7,13 +7,14 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, QueryVerdict, RdfVerdict, TolerantRdf
+from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult, RdfVerdict
 from pytest_llmkg.endpoints.client import SparqlEndpoint
 from pytest_llmkg.endpoints.local import dataset_of, graph_name, rewritten
 from pytest_llmkg.endpoints.preparing import with_addresses
 from pytest_llmkg.endpoints.settings import Endpoint
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg.memo import Memo
+from pytest_llmkg.kg.wrapped import WrappedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -97,31 +98,7 @@ class Endpoints:
             return self._clients[url]
 
 
-class _Wrapping:
-    """A graph engine that leaves texts to ``inner``."""
-
-    def __init__(self, inner: KgEngine) -> None:
-        self._inner = inner
-
-    @property
-    def engine(self) -> str:
-        """The name of what runs queries on embedded graphs."""
-        return str(getattr(self._inner, "engine", "pyoxigraph"))
-
-    def check_rdf(self, graph: GraphText) -> RdfVerdict:
-        """See `KgEngine`."""
-        return self._inner.check_rdf(graph)
-
-    def parse_tolerantly(self, graph: GraphText) -> TolerantRdf:
-        """See `KgEngine`."""
-        return self._inner.parse_tolerantly(graph)
-
-    def check_query(self, query: str) -> QueryVerdict:
-        """See `KgEngine`."""
-        return self._inner.check_query(query)
-
-
-class EndpointEngine(_Wrapping):
+class EndpointEngine(WrappedEngine):
     """A graph engine that asks endpoints for graphs of `endpoint_graph` and leaves everything else to ``inner``."""
 
     def __init__(self, inner: KgEngine, endpoints: Endpoints) -> None:
@@ -140,7 +117,7 @@ class EndpointEngine(_Wrapping):
         return self._endpoints.query(graph, query, prefixes, self._inner.check_rdf)
 
 
-class FederatedEngine(_Wrapping):
+class FederatedEngine(WrappedEngine):
     """A graph engine whose queries may name ``services`` in SERVICE, and no others.
 
     If the graph asked about and all services are embedded, the query runs on all of them in one store, without any

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.reporting import comparison_text, formats
+from pytest_llmkg.reporting import comparison_text
+from pytest_llmkg.reporting.environment import new_environment
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,18 +20,8 @@ MOST_CASES = 500
 
 def render_comparison(view: ComparisonView, now: datetime) -> str:
     """The page as HTML text; ``now`` is the time that it states as its own."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("pytest_llmkg.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = new_environment()
     environment.filters.update(
-        visible=formats.visible,
-        score=formats.score,
         signed=comparison_text.signed,
         interval=comparison_text.interval,
         p_value=comparison_text.p_value,

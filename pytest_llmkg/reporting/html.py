@@ -13,6 +13,7 @@ from pytest_llmkg.reporting.cards import model_cards, task_cards
 from pytest_llmkg.reporting.dialogue_files import DialogueData, inline_data
 from pytest_llmkg.reporting.dialogues import dialogue_groups
 from pytest_llmkg.reporting.endings import KINDS
+from pytest_llmkg.reporting.environment import new_environment
 from pytest_llmkg.reporting.links import dialogue_fragment
 from pytest_llmkg.reporting.overview import asked, period_facts, run_facts, total_facts
 from pytest_llmkg.reporting.packing import compact, dialogue_index, script_safe
@@ -121,19 +122,10 @@ def _capabilities(report: Report) -> dict[str, Any]:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("pytest_llmkg.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = new_environment()
     environment.filters.update(
-        visible=formats.visible,
-        score=formats.score,
         number=formats.number,
         count_of=formats.count,
         cost=formats.cost,

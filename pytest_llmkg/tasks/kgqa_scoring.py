@@ -37,6 +37,7 @@ __all__ = [
     "question_of",
     "result_hash",
     "result_lines",
+    "run_on_case",
     "services_of",
 ]
 
@@ -133,7 +134,7 @@ def checked_reference(case: Case, kg: KgEngine) -> QueryResult:
     """
     if "graph" in case.data and is_reference(case.text("graph")) and not isinstance(kg, NamedGraphs):
         raise RecordError(f"{_place(case)}: the graph is a file: give --kg {case.text('kg')}=FILE")
-    result = _run(case, case.text("query"), kg)
+    result = run_on_case(case, case.text("query"), kg)
     if result.error is not None:
         raise RecordError(f"{_place(case)}: the reference query does not run: {result.error}")
     if "resultHash" in case.data and result_hash(result, ordered=is_ordered(case)) != case.text("resultHash"):
@@ -146,7 +147,14 @@ def _place(case: Case) -> str:
     return f"case {case.label}/{case.id}{source}"
 
 
-def _run(case: Case, query: str, kg: KgEngine) -> QueryResult:
+def run_on_case(case: Case, query: str, kg: KgEngine) -> QueryResult:
+    """What ``query`` gives on the case's graph, wherever it is, with its ``services`` and prefixes and the usual ones.
+
+    Raises:
+        RecordError: the case does not tell where its graphs are.
+        UserError: some graphs are embedded and some behind endpoints.
+        EndpointError: an endpoint gave no result that could be scored.
+    """
     # Endpoints know the usual prefixes, so an answer may leave them out.
     return engine_of(case, kg).run_query(graph_of(case), query, {**WELL_KNOWN, **case.mapping("prefixes")})
 
@@ -157,14 +165,14 @@ def evaluate_kgqa(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> E
     A query that does not parse or run has the empty result by the published rules, and 0 by the corrected ones.
     """
     wanted, query, ordered = checked_reference(case, kg), find_any_query(answer.text), is_ordered(case)
-    result = QueryResult("no query") if query is None else _run(case, query, kg)
+    result = QueryResult("no query") if query is None else run_on_case(case, query, kg)
     verdict = None if query is None else kg.check_query(query)
     failure = _failure(query, result, parses=verdict is not None and verdict.error is None)
     published: dict[str, Number] = {
         **challenge_scores(flatten_result(result), flatten_result(wanted), ordered=ordered),
         "row_f1": rows_f1(result, wanted),
     }
-    groups = reference_groups(case.text("query"), wanted, lambda text: _run(case, text, kg), ordered=ordered)
+    groups = reference_groups(case.text("query"), wanted, lambda text: run_on_case(case, text, kg), ordered=ordered)
     corrected = corrected_scores(result, wanted, groups, ordered=ordered)
     notes = _notes(result, wanted) if abs(corrected["set_F@2"] - published["set_F"]) > 1e-9 else ()
     info: dict[str, Json] = {"sparql": query, "failure": failure, "error": None if query is None else result.error}
@@ -174,7 +182,7 @@ def evaluate_kgqa(case: Case, answer: Answer, task: TaskInfo, kg: KgEngine) -> E
         wanted,
         query,
         result,
-        lambda text: _run(case, text, kg),
+        lambda text: run_on_case(case, text, kg),
         ({**WELL_KNOWN, **case.mapping("prefixes")}, (graph_of(case), *services_of(case).values()), kg),
     )
     outcome = "scored" if failure not in {"missing", "syntax"} else "unparsable"

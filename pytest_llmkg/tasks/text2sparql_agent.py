@@ -3,7 +3,8 @@
 The protocol is one of fenced blocks, so that any model can follow it, and each step is a turn of the usual dialogue:
 
 - a reply with a block opened by ```` ```try ```` is a step: its first such block is run on the graph, read-only and
-  inside the limits of all untrusted queries, and the next message shows the result, cut to a size, or the error;
+  inside the limits of all untrusted queries, wherever the graph is and with the case's ``services``, as the final one
+  will be; the next message shows the result, cut to a size, or the error;
 - a reply with any other block that holds a query commits to that query, which ends the dialogue and is scored as in
   `Text2SparqlKgqa`; blocks to try beside it are not run;
 - a reply with neither is answered by a reminder, once in a row.
@@ -19,19 +20,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
 from pytest_llmkg.contracts import FieldType, KgEngine, Task
 from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import fenced_blocks, shortened
 from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Prompt, Question, TaskInfo, Turn
-from pytest_llmkg.tasks.kgqa_schema import schema_text
+from pytest_llmkg.tasks.kgqa_context import prefix_lines, shown_context
 from pytest_llmkg.tasks.kgqa_scoring import (
     checked_reference,
     evaluate_kgqa,
     find_any_query,
-    graph_of,
     question_of,
     result_lines,
+    run_on_case,
 )
 from pytest_llmkg.tasks.text2sparql_kgqa import FIELDS as KGQA_FIELDS
 
@@ -77,12 +77,6 @@ Let it return just what is asked for: the IRI of a thing unless the question wan
 question that is answered by yes or no write ASK.
 
 {left}"""
-_SCHEMA = """
-The graph has these classes, each with its properties and, in brackets, what these lead to; frequent ones come first:
-```
-{schema}
-```
-"""
 _LEFT = "Queries left to try: {count}."
 _LAST = " Please send your final query now."
 _LEFT_PATTERN = re.compile(r"Queries left to try: (\d+)\.")
@@ -149,19 +143,14 @@ def _budget(case: Case) -> int:
 
 
 def prompt(case: Case, kg: KgEngine) -> Prompt:
-    """Shows the question, the prefixes, the protocol and, as ``context`` says, the graph's classes and properties."""
+    """Shows the question, the prefixes, the protocol and, as ``context`` says, what there is to query."""
     checked_reference(case, kg)
-    prefixes, context = case.mapping("prefixes"), case.text("context") if "context" in case.data else "schema"
-    if context not in {"schema", "none"}:
-        raise RecordError(
-            f"case {case.label}/{case.id}: field 'context' must be 'schema' or 'none', found {context!r:.40}"
-        )
-    schema = schema_text(graph_of(case), kg, prefixes) if context == "schema" else ""
+    prefixes = case.mapping("prefixes")
     text = _PROMPT.format(
         kg=case.text("kg"),
         question=question_of(case),
-        schema=_SCHEMA.format(schema=schema) if schema else "",
-        prefixes="\n".join(f"{prefix}: <{namespace}>" for prefix, namespace in prefixes.items()) or "(none)",
+        schema=shown_context(case, kg),
+        prefixes=prefix_lines(prefixes),
         left=_left_text(_budget(case)),
     )
     dataset = case.text("dataset") if "dataset" in case.data else None
@@ -184,7 +173,7 @@ def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:
     if step.tried is None:
         outcome = "unparsable" if answer.text.strip() else "no_answer"
         return replace(scored, outcome=outcome)  # type: ignore[arg-type]  # one of the literals
-    result = kg.run_query(graph_of(case), step.tried, {**WELL_KNOWN, **case.mapping("prefixes")})
+    result = run_on_case(case, step.tried, kg)
     info = {**scored.info, "failure": "undecided", "tried": step.tried, "shown": shown_result(result)}
     return replace(scored, outcome="unparsable", info=info)
 

@@ -9,11 +9,10 @@ are those of the TEXT2SPARQL challenge and GRASP's row F1; corrected ones stand 
 from __future__ import annotations
 
 from pytest_llmkg.contracts import FieldType, KgEngine, Task
-from pytest_llmkg.errors import RecordError
 from pytest_llmkg.extraction import shortened
 from pytest_llmkg.records import Answer, Case, Evaluation, Feedback, Prompt, Question, TaskInfo, Turn
-from pytest_llmkg.tasks.kgqa_schema import schema_text
-from pytest_llmkg.tasks.kgqa_scoring import checked_reference, evaluate_kgqa, graph_of, question_of, services_of
+from pytest_llmkg.tasks.kgqa_context import prefix_lines, shown_context
+from pytest_llmkg.tasks.kgqa_scoring import checked_reference, evaluate_kgqa, question_of
 
 __all__ = ["TASK"]
 
@@ -64,19 +63,6 @@ These prefixes are declared for your query already:
 Let the query return just what is asked for: the IRI of a thing unless the question wants its name, a number for a
 count; for a question that is answered by yes or no write ASK. Reply with exactly one fenced code block that holds the
 query, opened by ```sparql and closed by ```, and write nothing outside that block."""
-_SCHEMA = """
-The graph has these classes, each with its properties and, in brackets, what these lead to; frequent ones come first:
-```
-{schema}
-```
-"""
-_SERVICE = """
-Your query may also ask another store, by SERVICE <{name}> {{ ... }}.{has}
-"""
-_SERVICE_SCHEMA = """ It has these classes:
-```
-{schema}
-```"""
 _HINTS = {
     "missing": "Your reply holds no SPARQL query. Please reply with one fenced code block that holds it.",
     "syntax": "Your query cannot be parsed: {error}\n\nYour query was:\n```sparql\n{query}\n```\n\nPlease correct it.",
@@ -90,32 +76,15 @@ _LONGEST_QUOTE = 10_000  # characters of what a hint repeats
 def prompt(case: Case, kg: KgEngine) -> Prompt:
     """Shows the question, the name of the graph, its prefixes and, as ``context`` says, its classes and properties."""
     checked_reference(case, kg)
-    prefixes, context = case.mapping("prefixes"), case.text("context") if "context" in case.data else "schema"
-    if context not in {"schema", "none"}:
-        raise RecordError(
-            f"case {case.label}/{case.id}: field 'context' must be 'schema' or 'none', found {context!r:.40}"
-        )
-    schema = schema_text(graph_of(case), kg, prefixes) if context == "schema" else ""
-    shown = _SCHEMA.format(schema=schema) if schema else ""
-    for name, graph in services_of(case).items():
-        of_service = schema_text(graph, kg, prefixes) if context == "schema" else ""
-        has = _SERVICE_SCHEMA.format(schema=of_service) if of_service else ""
-        shown += _SERVICE.format(name=name, has=has)
-    return Prompt.user(
-        _PROMPT.format(
-            kg=case.text("kg"),
-            question=question_of(case),
-            schema=shown,
-            prefixes="\n".join(f"{prefix}: <{namespace}>" for prefix, namespace in prefixes.items()) or "(none)",
-        ),
-        Question(
-            question_of(case),
-            case.text("kg"),
-            case.text("language"),
-            case.text("dataset") if "dataset" in case.data else None,
-            prefixes,
-        ),
+    prefixes = case.mapping("prefixes")
+    text = _PROMPT.format(
+        kg=case.text("kg"),
+        question=question_of(case),
+        schema=shown_context(case, kg),
+        prefixes=prefix_lines(prefixes),
     )
+    dataset = case.text("dataset") if "dataset" in case.data else None
+    return Prompt.user(text, Question(question_of(case), case.text("kg"), case.text("language"), dataset, prefixes))
 
 
 def evaluate(case: Case, answer: Answer, kg: KgEngine) -> Evaluation:

@@ -15,7 +15,7 @@ from pytest_llmkg.contracts import Example, GraphText, Workbench
 from pytest_llmkg.endpoints import Endpoints, endpoint_graph
 from pytest_llmkg.errors import LlmkgError
 from pytest_llmkg.kg.terms import RDF_TYPE
-from pytest_llmkg.pipelines.examples import normal_query, with_prefixes
+from pytest_llmkg.pipelines.examples import normal_query, shipped_examples, with_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ class Workshop:
         self._questions: dict[str, _Asked] | None = None
         self._pools: dict[str, dict[str, int]] = {}
         self._seed = seed
-        self._examples: dict[tuple[str, int], tuple[Example, ...]] = {}
+        self._examples: dict[tuple[str, int, bool], tuple[Example, ...]] = {}
 
     def bench(self, inner: Connector) -> Workbench:
         """The workbench around ``inner``."""
@@ -89,19 +89,23 @@ class Workshop:
         return GraphText(resolve_graph(text), form)
 
     def examples(self, request: AskRequest) -> tuple[Example, ...]:
-        """The questions on the same graph that are in other parts than the request's; none of sealed cases."""
+        """The examples that come with the graph, and the questions on it in other parts; none of sealed cases."""
         asked = self._asked().get(request.case_key)
         if asked is None:
             return ()
-        part = self._parts(asked.pool)[asked.group]
-        if (asked.pool, part) not in self._examples:
-            self._examples[asked.pool, part] = tuple(
+        part, graph = self._parts(asked.pool)[asked.group], self._cases[request.case_key].data.get("graph")
+        shipped = shipped_examples(graph) if isinstance(graph, str) else ()
+        key = (asked.pool, part, bool(shipped))
+        if key not in self._examples:
+            others = tuple(
                 other.example
-                for key, other in self._asked().items()
+                for name, other in self._asked().items()
                 if other.pool == asked.pool
-                if self._parts(asked.pool)[other.group] != part and not self._cases[key].sealed
+                if self._parts(asked.pool)[other.group] != part and not self._cases[name].sealed
             )
-        return self._examples[asked.pool, part]
+            # The very same tuple for all parts of a sealed set, so that it is indexed once.
+            self._examples[key] = (*shipped, *others) if others else shipped
+        return self._examples[key]
 
     def _asked(self) -> dict[str, _Asked]:
         """What can be an example or have some, by key; looked at once, since reading queries takes its time."""

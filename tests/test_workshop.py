@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_llmkg.cases.generated import generated_reference
 from pytest_llmkg.connectors import discover
-from pytest_llmkg.contracts import AskRequest
+from pytest_llmkg.contracts import AskRequest, Example
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.options import Settings
-from pytest_llmkg.pipelines.examples import normal_query
+from pytest_llmkg.pipelines.examples import normal_query, shipped_examples
 from pytest_llmkg.records import Answer, Case, Message, ModelSpec, Question
 from pytest_llmkg.suite import build_suite
 from pytest_llmkg.workshop import FOLDS, Workshop
@@ -177,3 +178,22 @@ def test_another_model_inside_makes_another_suite(tmp_path: Path) -> None:
 
     assert signature("openai/a") == signature("openai/a")
     assert signature("openai/a") != signature("openai/b")
+
+
+def test_the_examples_that_come_with_a_graph_are_seen_from_sealed_questions_on_it(engine: Sandbox) -> None:
+    graph = generated_reference("company")
+    sealed = [case(number, sealed=True, graph=graph) for number in range(10)]
+    workshop = Workshop(
+        [*sealed, case(20), case(21, kg="own", graph=graph), case(22, kg="own", graph=graph)], {}, engine, 1
+    )
+    pool = shipped_examples(graph)
+    for one in sealed:
+        examples = workshop.examples(asked(one.label, one.id))
+        assert set(examples) - set(pool) <= {Example("Task-en/c20", "Question 20 in en?", examples[-1].query, "en")}
+        assert examples[: len(pool)] == pool
+    assert workshop.examples(asked("Task-en", "c20")) == ()
+    own = workshop.examples(asked("Task-en", "c21"))
+    assert own[: len(pool)] == pool
+    assert {example.id for example in own[len(pool) :]} <= {"Task-en/c22"}
+    alone = Workshop(sealed, {}, engine, 1)
+    assert all(alone.examples(asked(one.label, one.id)) is pool for one in sealed)

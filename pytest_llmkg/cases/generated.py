@@ -6,12 +6,14 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.data_files import fixtures_root
 from pytest_llmkg.errors import CaseFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-__all__ = ["generated_reference", "resolve_graph"]
+__all__ = ["examples_file", "generated_reference", "resolve_graph"]
 
 _REFERENCE = re.compile(r"generated:([a-z-]+)@(\d{1,18})")
 _KNOWN = ("company", "large")
@@ -36,6 +38,16 @@ def resolve_graph(text: str) -> str:
     """
     found = _REFERENCE.fullmatch(text)
     return _generated(found[1], int(found[2])) if found else text
+
+
+def examples_file(text: str) -> Path | None:
+    """The example questions that come with the graph that ``text`` refers to; None for a graph without any.
+
+    For ``generated:company@4242`` that is ``examples/company-4242.ttl`` of the shipped data.
+    """
+    found = _REFERENCE.fullmatch(text)
+    path = fixtures_root() / "examples" / f"{found[1]}-{found[2]}.ttl" if found else None
+    return path if path is not None and path.is_file() else None
 
 
 @functools.lru_cache(maxsize=2)

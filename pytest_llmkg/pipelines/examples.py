@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.cases.generated import examples_file
 from pytest_llmkg.cases.question_sets import load_question_set
 from pytest_llmkg.contracts import Example, Term
 from pytest_llmkg.errors import UserError
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.kg.sparql_text import Token
 
-__all__ = ["examples_as_shacl", "load_examples", "normal_query", "normal_question", "with_prefixes"]
+__all__ = [
+    "examples_as_shacl",
+    "load_examples",
+    "normal_query",
+    "normal_question",
+    "shipped_examples",
+    "with_prefixes",
+]
 
 _SH = "http://www.w3.org/ns/shacl#"
 _COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
@@ -45,6 +54,24 @@ def load_examples(paths: Iterable[Path]) -> tuple[Example, ...]:
                 name = questions.qname(question, language)
                 found[name] = Example(name, text, query, language)
     return tuple(found.values())
+
+
+def shipped_examples(graph: str) -> tuple[Example, ...]:
+    """The examples that come with a generated graph, none for any other; the same tuple each time.
+
+    Args:
+        graph: a case's field ``graph``, e.g. ``generated:company@4242``.
+
+    Raises:
+        CaseFileError: the shipped file is damaged.
+    """
+    path = examples_file(graph)
+    return () if path is None else _loaded(path)
+
+
+@functools.cache
+def _loaded(path: Path) -> tuple[Example, ...]:
+    return load_examples([path])
 
 
 def with_prefixes(query: str, prefixes: Mapping[str, str]) -> str:

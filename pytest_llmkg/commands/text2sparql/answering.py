@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.answer_cache import AnswerCache
+from pytest_llmkg.commands.text2sparql.executing import configured_endpoints
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import AskRequest, Connector, ConnectorFactory, Example, GraphText, Workbench
+from pytest_llmkg.endpoints import ENDPOINT_FORMAT
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg import SandboxPool
 from pytest_llmkg.models import load_model_table, model_table_paths, resolve_models
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.contracts import KgEngine
     from pytest_llmkg.plain import Json
-    from pytest_llmkg.records import Answer
+    from pytest_llmkg.records import Answer, Prompt
 
 __all__ = ["Respondent", "Subject", "Terms", "language_list", "open_respondent"]
 
@@ -44,7 +46,7 @@ class Subject:
         name: of the graph, e.g. ``ck25``.
         dataset: IRI by which systems know it, None when it has none.
         prefixes: that queries may use undeclared.
-        graph: the graph, None when only the system knows it.
+        graph: the graph or what stands for its endpoint, None when only the system knows it.
     """
 
     name: str
@@ -95,10 +97,20 @@ class Respondent:
             ConnectorError: it gave none.
             LlmkgError: the graph cannot be read.
         """
-        case = _case(subject, question, language)
-        prompt = await asyncio.to_thread(TASK.prompt, case, self._engine)
+        prompt = await self._prompt(subject, question, language)
         asked = Question(question, subject.name, language, subject.dataset, subject.prefixes)
         return await self._connector.ask(AskRequest(prompt.messages, key, 1, self._timeout, asked))
+
+    async def check(self, subject: Subject) -> None:
+        """Looks at the graph of ``subject`` once, so that one that cannot be asked is known before a model is called.
+
+        Raises:
+            LlmkgError: the graph cannot be read, or its endpoint gives nothing.
+        """
+        await self._prompt(subject, "", None)
+
+    async def _prompt(self, subject: Subject, question: str, language: str | None) -> Prompt:
+        return await asyncio.to_thread(TASK.prompt, _case(subject, question, language), self._engine)
 
 
 @asynccontextmanager
@@ -118,9 +130,10 @@ async def open_respondent(name: str, subjects: Mapping[str, Subject], terms: Ter
     without = [subject.name for subject in subjects.values() if subject.graph is None]
     factory = factories.get(models[0].connector)
     if factory.wrap is not None and factory.inner is None and without:
-        raise UserError(f"{name}: works with the graph itself; give --kg {without[0]}=FILE")
+        raise UserError(f"{name}: works with the graph itself; give --kg {without[0]}=FILE or =URL")
     with SandboxPool(2) as sandbox:
-        engine = StudyingEngine(sandbox)
+        endpoints = configured_endpoints()
+        engine = StudyingEngine(sandbox, endpoints)
 
         def bench(inner: Connector) -> Workbench:
             return Workbench(inner, engine, lambda request: _graph(request, subjects), terms.examples)
@@ -130,6 +143,7 @@ async def open_respondent(name: str, subjects: Mapping[str, Subject], terms: Ter
             yield Respondent(models[0].id, connector, engine, terms.timeout)
         finally:
             await connector.close()
+            endpoints.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +180,13 @@ def _graph(request: AskRequest, subjects: Mapping[str, Subject]) -> GraphText | 
 def _case(subject: Subject, question: str, language: str | None) -> Case:
     """The case for the prompt, whose reference tells nothing, since none is known or needed."""
     graph = subject.graph or GraphText("", "turtle")
+    place: dict[str, Json] = {"graph": graph.text, "format": graph.format}
+    if graph.format == ENDPOINT_FORMAT:
+        place = {"endpoint": graph.text}
     prefixes: dict[str, Json] = dict(subject.prefixes)
     data: dict[str, Json] = {
         "kg": subject.name,
-        "graph": graph.text,
-        "format": graph.format,
+        **place,
         "prefixes": prefixes,
         "language": language or _UNKNOWN_LANGUAGE,
         "query": "ASK {}",

@@ -17,7 +17,7 @@ from pytest_llmkg.commands.text2sparql.answering import Subject, Terms, language
 from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graph_for
 from pytest_llmkg.commands.text2sparql.files import write_new
 from pytest_llmkg.contracts import GraphText
-from pytest_llmkg.errors import ConnectorError, UserError
+from pytest_llmkg.errors import ConnectorError, EndpointError, UserError
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import to_plain
 from pytest_llmkg.scheduling.loop_thread import LoopThread
@@ -93,13 +93,14 @@ async def _ask_all(questions: QuestionSet, options: argparse.Namespace) -> list[
     workshop = Workshop(cases, {}, Sandbox(), _SEED)
     terms = Terms(options.timeout, options.retries, max(1, options.concurrency), options.cache, workshop.examples)
     gate = asyncio.Semaphore(terms.concurrency)
+    chosen = _chosen(questions, options.languages)
     async with open_respondent(options.model, {subject.name: subject}, terms) as respondent:
+        await respondent.check(subject)
 
         async def ask(asked: _Asked) -> dict[str, Json] | None:
             async with gate:
                 return await _ask_one(respondent, subject, asked)
 
-        chosen = _chosen(questions, options.languages)
         return list(await asyncio.gather(*map(ask, chosen)))
 
 
@@ -107,7 +108,7 @@ async def _ask_one(respondent: Respondent, subject: Subject, asked: _Asked) -> d
     key = f"{KGQA_TASK}-{subject.name}-{asked.language}/{slug(asked.identifier)}"
     try:
         answer = await respondent.answer(subject, asked.text, asked.language, key)
-    except ConnectorError as error:
+    except (ConnectorError, EndpointError) as error:
         print(f"llmkg: {asked.qname}: {error}", file=sys.stderr)
         return None
     dataset = subject.dataset or ""

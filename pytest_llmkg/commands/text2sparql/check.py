@@ -50,19 +50,25 @@ def _run(options: argparse.Namespace) -> int:
             result = run(question.query)
             remarks = _remarks(question, result, run)
             failed += result.error is not None
-            name = questions.qname(question, next(iter(question.texts)))
-            if published is not None and result.error is None and name in published.sets:
+            there = None if published is None else _published(questions, question, published)
+            if there is not None and result.error is None:
                 compared += 1
-                difference = _difference(question, result, published.sets[name], run)
+                difference = _difference(question, result, there, run)
                 differing += bool(difference)
                 remarks += [difference] if difference else []
-            for remark in remarks:
+            for remark in dict.fromkeys(remarks):
                 print(f"{_place(questions, question)}: {remark}")
     count = len(questions.questions)
     print(f"{questions.name}: {count - failed} of {count} reference queries run")
     if published is not None:
         print(f"{questions.name}: {compared - differing} of {compared} results equal those of {options.reference}")
     return 1 if failed else 0
+
+
+def _published(questions: QuestionSet, question: Question, published: ResultFile) -> Mapping[str, int] | None:
+    """The published result of ``question``: that of any language, since all share one query."""
+    names = (questions.qname(question, language) for language in question.texts)
+    return next((published.sets[name] for name in names if name in published.sets), None)
 
 
 def _check_syntax(questions: QuestionSet) -> int:

@@ -58,7 +58,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=LAYOUTS,
         help="of averages by language (default: that of --published, else 2026)",
     )
-    add("--missing-as-empty", action="store_true", help="count questions without an answer as 0, not as not asked")
+    add("--missing-as-empty", action="store_true", help="count questions without a result set as 0, not as not asked")
     add("--published", type=Path, metavar="FILE", help="compare with this evaluation file; exit status 1 if it differs")
     add_graph_option(parser)
 
@@ -68,7 +68,8 @@ def _languages(text: str) -> tuple[str, ...]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    reference, answered, ordered = _sets(options)
+    published = None if options.published is None else read_evaluation(options.published)
+    reference, answered, ordered = _sets(options, published or {})
     unknown = [name for name in answered if name not in reference]
     if unknown:
         raise UserError(
@@ -79,11 +80,10 @@ def _run(options: argparse.Namespace) -> int:
         answered = {name: answered.get(name, {}) for name in reference}
     elif missing:
         print(
-            f"llmkg: {len(missing)} questions of {options.true_set} have no answer in {options.pred_set} and are left "
+            f"llmkg: {len(missing)} questions of {options.true_set} have no result in {options.pred_set} and are left "
             f"out of the averages, as the challenge does (first: {missing[0]}); --missing-as-empty counts them",
             file=sys.stderr,
         )
-    published = None if options.published is None else read_evaluation(options.published)
     layout, languages = _layout(options.layout, options.languages, published)
     rows = evaluate_sets(answered, reference, ordered, languages, layout)
     if published is None or options.output != "-":
@@ -91,8 +91,13 @@ def _run(options: argparse.Namespace) -> int:
     return 0 if published is None else _tell(options.name, agreement(rows, published))
 
 
-def _sets(options: argparse.Namespace) -> tuple[ResultSets, ResultSets, frozenset[str]]:
-    """Reference result sets, those of the system, and the questions whose order counts."""
+def _sets(
+    options: argparse.Namespace, published: Mapping[str, Mapping[str, float]]
+) -> tuple[ResultSets, ResultSets, frozenset[str]]:
+    """Reference result sets, those of the system, and the questions whose order counts.
+
+    Where neither the question file nor the reference tells the latter, they are those with ``ndcg`` in ``published``.
+    """
     file = options.questions
     if file is None and options.true_set.suffix in {".yml", ".yaml", ".jsonl", ".ttl"}:
         file = options.true_set
@@ -105,12 +110,22 @@ def _sets(options: argparse.Namespace) -> tuple[ResultSets, ResultSets, frozense
         if not isinstance(found, ResultFile):
             raise UserError(f"{options.true_set}: holds answers; result sets or a question file are needed here")
         reference, ordered = found.sets, ordered | found.ordered
+    if questions is None and not ordered:
+        ordered = frozenset(name for name, row in published.items() if "ndcg" in row)
     given = read_answers_or_results(options.pred_set)
     if isinstance(given, ResultFile):
         return reference, given.sets, ordered
     if questions is None:
         raise UserError(f"{options.pred_set}: holds answers; give --questions and --kg, so that they can be run")
-    return reference, _executed(questions, _in_order(given, reference), options.kg), ordered
+    queries = _in_order(given, reference, _languages_of(questions), options.languages)
+    unanswered = [name for name in queries if name not in given.queries]
+    if unanswered:
+        print(
+            f"llmkg: {len(unanswered)} questions have no answer in {options.pred_set} and count as empty results, as "
+            f"the challenge does (first: {unanswered[0]})",
+            file=sys.stderr,
+        )
+    return reference, _executed(questions, queries, options.kg), ordered
 
 
 def _ordered(questions: QuestionSet) -> frozenset[str]:
@@ -130,15 +145,41 @@ def _queries(questions: QuestionSet) -> dict[str, str]:
     }
 
 
-def _in_order(answers: AnswerFile, reference: ResultSets) -> dict[str, str]:
-    known = {name: answers.queries[name] for name in reference if name in answers.queries}
+def _languages_of(questions: QuestionSet) -> dict[str, str]:
+    return {
+        questions.qname(question, language): language for question in questions.questions for language in question.texts
+    }
+
+
+def _in_order(
+    answers: AnswerFile, reference: ResultSets, languages: Mapping[str, str], wanted: Sequence[str]
+) -> dict[str, str]:
+    """The queries in the order of the reference, an empty one for each question without an answer.
+
+    Only for questions in a ``wanted`` language, or in one that some answer is in: a system may know fewer languages.
+    """
+    asked = set(wanted) or {languages[name] for name in answers.queries if name in languages}
+    known = {
+        name: answers.queries.get(name, "")
+        for name in reference
+        if name in answers.queries or languages.get(name) in asked
+    }
     return {**known, **answers.queries}
 
 
 def _executed(questions: QuestionSet, queries: Mapping[str, str], graphs: Sequence[str]) -> dict[str, dict[str, int]]:
     """Result sets; a query that fails has the empty one, as in the challenge."""
     with running(questions, graph_for(questions, graphs)) as run:
-        return {name: flatten_result(run(query)) for name, query in queries.items()}
+        results = {name: run(query) for name, query in queries.items() if query.strip()}
+    failed = [
+        f"{name}: {' '.join(result.error.split()):.200}" for name, result in results.items() if result.error is not None
+    ]
+    if failed:
+        print(
+            f"llmkg: {len(failed)} of {len(queries)} queries fail and have empty results (first: {failed[0]})",
+            file=sys.stderr,
+        )
+    return {name: flatten_result(results[name]) if name in results else {} for name in queries}
 
 
 def _layout(

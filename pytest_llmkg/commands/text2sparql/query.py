@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.cases.graph_files import graph_at
 from pytest_llmkg.cases.question_sets import load_question_set
-from pytest_llmkg.cases.question_sets.model import WELL_KNOWN
 from pytest_llmkg.commands import Command
 from pytest_llmkg.commands.text2sparql.answering import language_list
 from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graph_for, running
 from pytest_llmkg.commands.text2sparql.files import AnswerFile, read_answers_or_results, write_new
-from pytest_llmkg.endpoints import Endpoint, EndpointEngine, Endpoints, endpoint_graph
+from pytest_llmkg.endpoints import Endpoint
 from pytest_llmkg.errors import UserError
-from pytest_llmkg.kg import RESCORING_LIMITS, Sandbox
 from pytest_llmkg.metrics.challenge import flatten_result
 from pytest_llmkg.plain import to_plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
 
+    from pytest_llmkg.cases.graph_files import GraphFile
     from pytest_llmkg.cases.question_sets import QuestionSet
-    from pytest_llmkg.contracts import QueryResult
 
 __all__ = ["VERB"]
 
@@ -35,7 +32,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("questions", metavar="QUESTIONS", type=Path, help="question file, or folder of SHACL examples")
     add("-a", "--answers", type=Path, metavar="FILE", help="answer file (default: the reference queries)")
-    add("-e", "--endpoint", metavar="URL", help="SPARQL endpoint to run them at, in place of --kg")
+    add("-e", "--endpoint", metavar="URL", help="SPARQL endpoint to run them at, as --kg NAME=URL")
     add("-o", "--output", default="-", help="result file to write; never overwrites (default: standard output)")
     add("-l", "--languages", type=language_list, default=(), help="only these, e.g. en,de (default: all)")
     add_graph_option(parser)
@@ -46,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     queries = _queries(questions, options.answers, options.languages)
     sets: dict[str, object] = {}
     failed = 0
-    with _runner(questions, options) as run:
+    with running(questions, _graph(questions, options)) as run:
         for name, query in queries.items():
             result = run(query) if query.strip() else None
             if result is not None and result.error is not None:
@@ -89,24 +86,13 @@ def _queries(questions: QuestionSet, answers: Path | None, languages: tuple[str,
     return {name: given.queries[name] for name in known if name in given.queries}
 
 
-@contextmanager
-def _runner(questions: QuestionSet, options: argparse.Namespace) -> Iterator[Callable[[str], QueryResult]]:
-    """What runs a query: at the endpoint if one is named, which must answer, else on the graph of ``--kg``."""
+def _graph(questions: QuestionSet, options: argparse.Namespace) -> GraphFile:
+    """The graph of ``--kg``, or what stands for the endpoint of ``--endpoint``, which must answer."""
     if options.endpoint is None:
-        with running(questions, graph_for(questions, options.kg)) as run:
-            yield run
-        return
+        return graph_for(questions, options.kg)
     if options.kg:
         raise UserError("give --kg or --endpoint, not both")
-    Endpoint(options.endpoint)  # complains of what is no address
-    graph, prefixes = endpoint_graph(options.endpoint), {**WELL_KNOWN, **questions.prefixes}
-    endpoints = Endpoints()
-    with Sandbox(RESCORING_LIMITS) as sandbox:
-        engine = EndpointEngine(sandbox, endpoints)
-        try:
-            yield lambda query: engine.run_query(graph, query, prefixes)
-        finally:
-            endpoints.close()
+    return graph_at(questions.name, Endpoint(options.endpoint).url)  # complains of what is no address
 
 
 VERB = Command(

@@ -9,12 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.cases.graph_files import graph_file, parse_graph_option
 from pytest_llmkg.cases.question_sets import load_question_set
 from pytest_llmkg.commands import Command
 from pytest_llmkg.commands.text2sparql.answering import Subject, Terms, open_respondent
 from pytest_llmkg.commands.text2sparql.ask import add_asking_options
-from pytest_llmkg.commands.text2sparql.executing import add_graph_option
+from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graphs_named
 from pytest_llmkg.commands.text2sparql.serving import Service, start_server
 from pytest_llmkg.connectors.copy_nearest import without_question
 from pytest_llmkg.errors import UserError
@@ -82,7 +81,7 @@ async def _serve(options: argparse.Namespace, subjects: Sequence[Subject], terms
 
 def _subjects(options: argparse.Namespace) -> tuple[Subject, ...]:
     """What is served: each ``--dataset``, the set of ``--questions``, and graphs without a dataset by their names."""
-    graphs = {name: graph_file(name, path).graph for name, path in map(parse_graph_option, options.kg)}
+    graphs = {name: file.graph for name, file in graphs_named(options.kg).items()}
     found: dict[str, Subject] = {name: Subject(name, None, {}, graph) for name, graph in graphs.items()}
     if options.questions is not None:
         questions = load_question_set(options.questions, check_queries=False)

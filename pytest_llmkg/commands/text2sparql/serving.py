@@ -2,7 +2,8 @@
 
 ``GET /?dataset=IRI&question=TEXT`` gives ``{"dataset", "question", "query"}`` and, beside them, ``model``, ``seconds``,
 ``usage`` and ``timings`` as far as known. 404: unknown dataset or path; 422: a parameter is missing or too long; 502:
-the model gave no answer; 503: too many questions are waiting. ``{"detail": TEXT}`` says what was wrong.
+the model gave no answer, or the graph's endpoint no result; 503: too many questions are waiting. ``{"detail": TEXT}``
+says what was wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import ipaddress
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_llmkg.errors import ConnectorError, LlmkgError, UserError
+from pytest_llmkg.errors import ConnectorError, EndpointError, LlmkgError, UserError
 from pytest_llmkg.tasks.kgqa_scoring import find_any_query
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Service:
         try:
             async with self._gate:
                 answer = await self._respondent.answer(subject, question)
-        except ConnectorError as error:
+        except (ConnectorError, EndpointError) as error:
             return 502, {"detail": str(error)}
         except LlmkgError as error:
             return 500, {"detail": str(error)}

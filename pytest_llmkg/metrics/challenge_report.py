@@ -53,7 +53,8 @@ def evaluate_sets(
     average = {score: _numpy_mean([row[score] for row in rows.values()]) for score in _SETS}
     has_order = any("ndcg" in row for row in rows.values())
     if has_order:
-        average["ndcg"] = _numpy_mean([row["ndcg"] for row in rows.values() if "ndcg" in row])
+        # In the order of the reference, whatever that of the answers: the last bit depends on it.
+        average["ndcg"] = _numpy_mean([rows[name]["ndcg"] for name in reference if "ndcg" in rows.get(name, {})])
         average["set_F_ndcg"] = statistics.fmean([*map(_combined, rows.values()), _combined(average)])
     result = {**rows, "average": average}
     if len(languages) > 1:

@@ -74,7 +74,10 @@ def test_answers_are_run_and_scored(folder: Path, capsys: pytest.CaptureFixture[
     arguments = [str(folder / "q.yml"), write(folder / "answers.json", given), "--kg", f"shore={folder}/shore.ttl"]
     out = folder / "eval.json"
     assert main(["text2sparql", "evaluate", "ME", *arguments, "-l", "['en','de']", "-o", str(out)]) == 0
-    assert "1 questions of" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "1 questions have no answer in" in told
+    assert "count as empty results" in told
+    assert "1 of 6 queries fail and have empty results (first: shore:1-de: " in told
     found = json.loads(out.read_text())
     assert {name: row["set_F"] for name, row in found.items()} == {
         "shore:1-en": 1.0,
@@ -82,16 +85,55 @@ def test_answers_are_run_and_scored(folder: Path, capsys: pytest.CaptureFixture[
         "shore:2-en": 0.0,
         "shore:2-de": 1.0,
         "shore:3-en": 0.0,  # false for false
-        "average": pytest.approx(0.4),
+        "shore:3-de": 0.0,  # not answered, which the challenge's `query` takes for an empty result
+        "average": pytest.approx(2 / 6),
         "average-en": pytest.approx(1 / 3),
-        "average-de": pytest.approx(1 / 2),
+        "average-de": pytest.approx(1 / 3),
     }
     assert found["shore:2-de"]["ndcg"] == 1.0
     # never overwritten
     assert main(["text2sparql", "evaluate", "ME", *arguments, "-o", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
-    assert main(["text2sparql", "evaluate", "ME", *arguments, "--missing-as-empty"]) == 0
-    assert json.loads(capsys.readouterr().out)["average"]["set_F"] == pytest.approx(2 / 6)
+
+
+def test_a_language_without_any_answer_was_not_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = answers(q1_en="SELECT ?x { ?x :growsIn :bay }", q3_en=" ")
+    command = ["text2sparql", "evaluate", "ME", str(folder / "q.yml"), write(folder / "answers.json", given)]
+    command += ["--kg", f"shore={folder}/shore.ttl"]
+
+    def scored(*options: str) -> list[str]:
+        assert main([*command, *options]) == 0
+        return [name for name in json.loads(capsys.readouterr().out) if name.startswith("shore:")]
+
+    english = ["shore:1-en", "shore:2-en", "shore:3-en"]
+    every = [name for n in (1, 2, 3) for name in (f"shore:{n}-en", f"shore:{n}-de")]
+    assert scored() == scored("-l", "en") == english
+    assert scored("-l", "en,de") == scored("--missing-as-empty") == every
+
+
+def test_questions_without_a_result_set_are_left_out_unless_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    true = write(folder / "true.json", {"a:1-en": {"x": 1}, "a:2-en": {"y": 1}})
+    command = ["text2sparql", "evaluate", "ME", true, write(folder / "pred.json", {"a:1-en": {"x": 1}})]
+    assert main(command) == 0
+    seen = capsys.readouterr()
+    assert "1 questions of" in seen.err
+    assert json.loads(seen.out)["average"]["set_F"] == 1.0
+    assert main([*command, "--missing-as-empty"]) == 0
+    assert json.loads(capsys.readouterr().out)["average"]["set_F"] == 0.5
+
+
+def test_a_published_file_tells_where_the_order_counts_if_nothing_else_does(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = {"a:1-en": {"x": 1}, "a:2-en": {"y": 1}}
+    true, pred = write(folder / "true.json", sets), write(folder / "pred.json", sets)
+    one = {"set_P": 1.0, "set_recall": 1.0, "set_F": 1.0}
+    rows = {"a:1-en": one, "a:2-en": one | {"ndcg": 1.0}, "average": one | {"ndcg": 1.0, "set_F_ndcg": 1.0}}
+    published = write(folder / "eval.json", rows)
+    assert main(["text2sparql", "evaluate", "ME", true, pred, "--published", published]) == 0
+    assert capsys.readouterr().out == "ME: 12 of 12 values equal the published ones\n"
 
 
 def test_agreement_with_a_published_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,6 +192,15 @@ def test_check_lists_what_is_odd(folder: Path, capsys: pytest.CaptureFixture[str
     assert lines[-1].startswith(("shore: 3 of 3 results equal", "shore: 2 of 3 results equal"))
     assert main(["text2sparql", "check", str(folder / "q.yml"), "--kg", f"bay={folder}/shore.ttl"]) == 2
     assert "give the graph of this set: --kg shore=FILE" in capsys.readouterr().err
+
+
+def test_check_compares_with_whatever_language_was_published(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = write(folder / "true.json", {"shore:1-de": {f"{SHORE}kelp": 1}, "shore:3-de": {"true": 0}})
+    command = ["text2sparql", "check", str(folder / "q.yml"), "--reference", reference]
+    assert main([*command, "--kg", f"shore={folder}/shore.ttl"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("question '1': differs: 0 values are missing here, 1 are only here" in line for line in lines)
+    assert lines[-1].startswith("shore: 1 of 2 results equal")
 
 
 def test_check_without_a_graph_parses_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

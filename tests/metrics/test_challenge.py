@@ -147,6 +147,68 @@ def test_averages_of_both_years() -> None:
     assert {**new["average"]}.items() <= old["average"].items()
 
 
+def test_the_average_of_ndcg_is_taken_in_the_order_of_the_reference() -> None:
+    """Value made with the challenge's client 2.1.0; in the order of the answers its last digit is another."""
+    reference = {f"s:{n}-en": {f"v{i}": 1 for i in range(n)} for n in range(1, 7)}
+    answered = {name: {f"v{i}": 1 for i in range(0, len(values), 2)} | {"w": 1} for name, values in reference.items()}
+    backwards = dict(reversed(answered.items()))
+    assert evaluate_sets(backwards, reference, set(reference))["average"]["ndcg"] == 0.49869613409546293
+
+
+def test_odd_values_are_scored_as_by_the_client_of_the_challenge() -> None:
+    """Values made with its client 2.1.0 on pytrec_eval-terrier 0.5.11, the empty reference counted as by 0.5."""
+    waves = {"sea lettuce": 1, "sea\nlettuce": 1, "s\u00f8l": 1, "\uffff": 1, "\U0001f30a": 1, "": 1, "_:b0": 1}
+    reference = {
+        "tide:1-en": {"kelp": 1, "wrack": 1, "dulse": 1},
+        "tide:2-en": {"true": 1},
+        "tide:3-en": {"true": 0},
+        "tide:4-en": {},
+        "tide:5-en": {"3": 1, "3.0": 1, "03": 1},
+        "tide:6-en": waves,
+        "tide:7-en": dict.fromkeys("abcde", 1),
+        "tide:8-en": {"m": 1, "n": 1},
+    }
+    answered = {
+        "tide:8-en": {"m": 1, "z": 1, "y": 1},
+        "tide:7-en": dict.fromkeys("abxez", 1),
+        "tide:6-en": dict.fromkeys(["sea lettuce", "sea\rlettuce", "\U0001f30a", "S\u00d8L", "\uffff", ""], 1),
+        "tide:5-en": {"3": 1},
+        "tide:4-en": {"kelp": 1},
+        "tide:3-en": {"true": 0},
+        "tide:2-en": {"true": 0},
+        "tide:1-en": {"wrack": 1, "gull": 1, "kelp": 1, "crab": 1},
+    }
+    rows = evaluate_sets(answered, reference, [f"tide:{n}-en" for n in (1, 5, 6, 7, 8)])
+    assert rows == {
+        "tide:8-en": {"set_P": 0.3333333333333333, "set_recall": 0.5, "set_F": 0.4, "ndcg": 0.3065735963827292},
+        "tide:7-en": {"set_P": 0.6, "set_recall": 0.6, "set_F": 0.6, "ndcg": 0.4468535299918563},
+        "tide:6-en": {
+            "set_P": 0.6666666666666666,
+            "set_recall": 0.5714285714285714,
+            "set_F": 0.6153846153846153,
+            "ndcg": 0.6836550817096436,
+        },
+        "tide:5-en": {"set_P": 1.0, "set_recall": 0.3333333333333333, "set_F": 0.5, "ndcg": 0.46927872602275644},
+        "tide:4-en": {"set_P": 0.0, "set_recall": 0.0, "set_F": 0.0},
+        "tide:3-en": {"set_P": 0.0, "set_recall": 0.0, "set_F": 0.0},
+        "tide:2-en": {"set_P": 1.0, "set_recall": 1.0, "set_F": 1.0},
+        "tide:1-en": {
+            "set_P": 0.5,
+            "set_recall": 0.6666666666666666,
+            "set_F": 0.5714285714285715,
+            "ndcg": 0.7653606369886217,
+        },
+        "average": {
+            "set_P": 0.5125,
+            "set_recall": 0.4589285714285714,
+            "set_F": 0.4608516483516484,
+            "ndcg": 0.5343443142191214,
+            "set_F_ndcg": 0.46734065392385876,
+        },
+    }
+    assert list(rows) == [*answered, "average"]
+
+
 def test_only_answered_questions_count_as_in_the_challenge() -> None:
     reference = {"s:1-en": {"a": 1}, "s:2-en": {"a": 1}}
     rows = evaluate_sets({"s:2-en": {"a": 1}, "s:9-en": {"a": 1}}, reference)

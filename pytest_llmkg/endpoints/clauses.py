@@ -11,13 +11,14 @@ from pytest_llmkg.kg.limits import BASE_IRI
 from pytest_llmkg.kg.sparql_text import Token, expand_escapes, placed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["Clause", "Scan", "scan"]
 
 _FORMS = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
 _MAY_FOLLOW = {"SERVICE": "SILENT", "FROM": "NAMED", "GRAPH": ""}  # a word between the keyword and its target
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_BEFORE_TARGETS = frozenset({"GRAPH", "SERVICE", "SILENT", "FROM", "NAMED"})
 _KEYWORDS = re.compile(r"service|from", re.IGNORECASE)
 
 
@@ -103,11 +104,11 @@ def scan(query: str, prefixes: Mapping[str, str]) -> Scan:
     return Scan(
         form=first if first in _FORMS else None,
         first=first,
-        clauses=_clauses(body, names),
+        clauses=_clauses(query, body, names),
         missing=frozenset(used - names.declared),
         has_base=names.base is not None,
         has_relative=relative,
-        doubt=_doubt(query, row),
+        doubt=_doubt(query, row, names.prefixes),
     )
 
 
@@ -130,7 +131,7 @@ def _prologue(row: list[tuple[int, Token]], names: _Names) -> int:
     return at
 
 
-def _clauses(row: list[tuple[int, Token]], names: _Names) -> tuple[Clause, ...]:
+def _clauses(query: str, row: list[tuple[int, Token]], names: _Names) -> tuple[Clause, ...]:
     ends = _block_ends(row)
     found = []
     for at, (start, token) in enumerate(row):
@@ -140,9 +141,7 @@ def _clauses(row: list[tuple[int, Token]], names: _Names) -> tuple[Clause, ...]:
         follows = at + 1
         has_more = follows < len(row) and row[follows][1].text.upper() == _MAY_FOLLOW[word]
         follows += has_more
-        if follows >= len(row):
-            break
-        place, target = row[follows]
+        place, target = row[follows] if follows < len(row) else (len(query), Token("other", ""))
         end, full = place + len(target.text), names.full(target)
         silent = has_more and word == "SERVICE"
         found.append(Clause(word, start, place, end, full, target.text, ends.get(follows + 1), silent))
@@ -161,19 +160,33 @@ def _block_ends(row: list[tuple[int, Token]]) -> dict[int, int]:
     return ends
 
 
-def _doubt(query: str, row: list[tuple[int, Token]]) -> str | None:
+def _doubt(query: str, row: list[tuple[int, Token]], prefixes: Collection[str]) -> str | None:
     """Whether an engine may read a SERVICE or FROM where this scan reads none."""
-    for _, token in row:
+    for at, (_, token) in enumerate(row):
         # An engine may read "trueSERVICE" as two words; no other word of SPARQL contains one of these.
-        if token.kind == "word" and _KEYWORDS.search(token.text) and not _KEYWORDS.fullmatch(token.text):
+        parted = token.kind == "word" and _KEYWORDS.search(token.text) and not _KEYWORDS.fullmatch(token.text)
+        if parted or (token.kind == "pname" and _is_parted(row, at, prefixes)):
             return (
                 f"a query with the word {token.text!r:.60} is not allowed; separate SERVICE and FROM from other words"
             )
+    if _KEYWORDS.search(query) and any(token.kind == "other" and token.text in {'"', "'"} for _, token in row):
+        # A server that bears line breaks in short strings reads the rest of the query otherwise than this scan.
+        return "a query with SERVICE or FROM and a quotation mark that is not closed on its line is not allowed"
     expanded = expand_escapes(query)
-    if expanded != query and _keywords(placed_tokens(expanded)) != _keywords(row):
-        return "a query that hides the word SERVICE or FROM in escapes is not allowed; write it plainly"
+    if expanded != query:
+        # Some engines replace escapes before they look for tokens, others afterwards.
+        early = [token for _, token in placed_tokens(expanded)]
+        late = [Token(token.kind, expand_escapes(token.text)) for _, token in row]
+        if early != late and any(_KEYWORDS.search(token.text) for token in (*early, *late) if token.kind != "string"):
+            return "a query that hides the word SERVICE or FROM in escapes is not allowed; write it plainly"
     return None
 
 
-def _keywords(row: Iterable[tuple[int, Token]]) -> list[str]:
-    return [token.text.upper() for _, token in row if token.kind == "word" and _KEYWORDS.search(token.text)]
+def _is_parted(row: list[tuple[int, Token]], at: int, prefixes: Collection[str]) -> bool:
+    """Whether an engine may read a prefixed name such as ``SERVICE:x`` as a keyword and a name."""
+    prefix = row[at][1].text.partition(":")[0]
+    if not _KEYWORDS.search(prefix):
+        return False
+    before = row[at - 1][1].text.upper() if at else ""
+    follows = row[at + 1][1].text.upper() if at + 1 < len(row) else ""
+    return prefix not in prefixes or (before not in _BEFORE_TARGETS and follows in {"{", "WHERE", "FROM"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -204,6 +205,12 @@ def _counted(problem: EndpointError, tries: int) -> EndpointError:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds; the header's other form, a date, is left alone."""
+    """Seconds that the endpoint asks to wait, which it tells as such or as a date."""
     text = headers.get("retry-after", "").strip()
-    return min(float(text), _LONGEST_WAIT) if re.fullmatch(r"\d{1,9}", text) else None
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        return min(float(text), _LONGEST_WAIT)
+    try:
+        wait = parsedate_to_datetime(text).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(wait, 0.0), _LONGEST_WAIT)

@@ -12,6 +12,7 @@ from pytest_llmkg.endpoints.canonical import canonical
 from pytest_llmkg.endpoints.faults import excerpt, fault, looks_like_html
 from pytest_llmkg.kg.rows import Rows
 from pytest_llmkg.kg.terms import XSD_STRING
+from pytest_llmkg.plain import clean_text
 
 if TYPE_CHECKING:
     from pytest_llmkg.endpoints.transport import Response
@@ -69,7 +70,7 @@ def read_json(response: Response, form: str, limits: Limits) -> QueryResult:
     if form == "ASK" or names is None or not isinstance(bindings, list):
         wanted = "true or false" if form == "ASK" else "variables and solutions"
         raise fault("garbled", f"answered with JSON without {wanted}: {excerpt(response.body)}")
-    rows = Rows(names, limits)
+    rows = Rows(tuple(map(clean_text, names)), limits)
     for solution in bindings:
         if not isinstance(solution, Mapping):
             raise fault("garbled", f"answered with a solution that is no object: {solution!r:.100}")
@@ -148,12 +149,12 @@ def _names(found: object) -> tuple[str, ...] | None:
 def _term(cell: object) -> Term:
     if not isinstance(cell, Mapping) or not isinstance(cell.get("value"), str):
         raise fault("garbled", f"answered with a term that has no value: {cell!r:.100}")
-    kind, value, language = cell.get("type"), str(cell["value"]), cell.get("xml:lang")
+    kind, value, language = cell.get("type"), clean_text(cell["value"]), cell.get("xml:lang")
     if kind == "uri":
         return Term("iri", value)
     if kind == "bnode":
         return Term("bnode", value)
-    if kind not in {"literal", "typed-literal"}:  # the latter is what drafts of the format and Virtuoso say
+    if kind not in ("literal", "typed-literal"):  # the latter is what drafts of the format and Virtuoso say
         raise fault("garbled", f"answered with a term of the unknown type {kind!r:.40}")
     if isinstance(language, str) and language:
         return Term("literal", value, language=language.lower())

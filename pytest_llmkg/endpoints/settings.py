@@ -19,6 +19,9 @@ __all__ = ["DEFAULT_ENDPOINT_LIMITS", "Endpoint", "EndpointLimits", "Method", "e
 
 Method = Literal["auto", "GET", "POST"]
 
+_WITH_LOGIN = (
+    "holds a user or a password; name the environment variables that hold them instead (user_env, password_env)"
+)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -89,12 +92,11 @@ class Endpoint:
             parts = urlsplit(self.url)
             parts.port  # noqa: B018  (reading it is what checks it)
         except ValueError as error:
+            if "@" in self.url:  # neither is shown: a password with a slash in it looks like a port
+                raise UserError(f"the address of an endpoint {_WITH_LOGIN}") from error
             raise UserError(f"the endpoint {self.url!r:.200} is no address: {error}") from error
         if parts.username is not None or parts.password is not None:
-            raise UserError(
-                f"the address of the endpoint at {parts.hostname} holds a user or a password; "
-                "name the environment variables that hold them instead (user_env, password_env)"
-            )
+            raise UserError(f"the address of the endpoint at {parts.hostname} {_WITH_LOGIN}")
         if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"[^\x21-\x7e]", self.url):
             raise UserError(
                 f"the endpoint {self.url!r:.200} is no address; write http://HOST[:PORT]/PATH or https://..."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import ipaddress
 import socket
@@ -12,7 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_llmkg.endpoints.deadline import DeadlineSocket
@@ -29,6 +30,7 @@ _MOST_REDIRECTS = 5
 _CHUNK = 2**16
 _PORTS = {"http": 80, "https": 443}
 _KEPT = 8
+_IN_ADDRESSES = "%/:?#[]@!$&'()*+,;=~"  # what an address holds beside letters and digits; anything else is escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +86,21 @@ class Transport:
             response = self._sent(request, url, deadline)
             if response.status not in _REDIRECTS:
                 return response
-            target = urljoin(url, response.headers.get("location", ""))
-            _check_redirect(url, target)
-            url = target
+            url = _redirected(url, response.headers.get("location", ""))
         raise fault("redirect", f"sent elsewhere more than {_MOST_REDIRECTS} times in a row")
 
     def _sent(self, request: Request, url: str, deadline: float) -> Response:
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         kept = self._taken(origin)
-        if kept is not None:
-            try:
-                return self._exchanged(kept, origin, request, parts, deadline)
-            except (ConnectionError, http.client.BadStatusLine):
-                pass  # it was closed at the other end while nobody used it: asked again on a new one
         try:
+            if kept is not None:
+                # It may have been closed at the other end while nobody used it: asked again on a new one.
+                with contextlib.suppress(OSError, http.client.BadStatusLine):
+                    return self._exchanged(kept, origin, request, parts, deadline)
             connection = _connected(parts, self._limits.connect_seconds, deadline)
             return self._exchanged(connection, origin, request, parts, deadline)
-        except (ConnectionError, http.client.RemoteDisconnected) as error:
+        except OSError as error:  # http.client.RemoteDisconnected is one, and so is whatever breaks TLS
             raise fault(
                 "reset", f"the connection ended without a response ({_words(error)})", retryable=True
             ) from error
@@ -145,7 +144,9 @@ class Transport:
                 size += len(chunk)
                 if size > most:
                     raise _too_large(most)
-        except (http.client.HTTPException, ConnectionError, ssl.SSLError) as error:
+        except TimeoutError:
+            raise
+        except (http.client.HTTPException, OSError) as error:
             raise fault("truncated", f"the response breaks off after {size} bytes", retryable=True) from error
         if expected is not None and size < expected:
             raise fault("truncated", f"the response breaks off after {size} of {expected} bytes", retryable=True)
@@ -219,8 +220,14 @@ def _proxy(parts: SplitResult) -> SplitResult | None:
     address = getproxies().get(parts.scheme)
     if not address:
         return None
-    proxy = urlsplit(address if "//" in address else f"//{address}")
-    return proxy if proxy.hostname else None
+    try:
+        proxy = urlsplit(address if "//" in address else f"//{address}")
+        usable = proxy.scheme in {"", "http", "https"} and bool(proxy.hostname) and proxy.port != 0
+    except ValueError:
+        usable = False
+    if not usable:  # not shown, since it may hold a password
+        raise fault("unreachable", f"the environment names a proxy for {parts.scheme} that is no address of HTTP")
+    return proxy
 
 
 def _proxy_headers(proxy: SplitResult) -> dict[str, str]:
@@ -238,12 +245,20 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
-def _check_redirect(source: str, target: str) -> None:
+def _redirected(source: str, location: str) -> str:
+    """Where ``location``, as `http.client` gives it, leads from ``source``; its bytes beyond ASCII are UTF-8.
+
+    Raises:
+        EndpointError: redirect, to somewhere else or to no address.
+    """
+    if not location:
+        raise fault("redirect", "sent elsewhere without a word where")
     try:
+        target = urljoin(source, quote(location.strip().encode("latin-1", "replace"), safe=_IN_ADDRESSES))
         old, new = urlsplit(source), urlsplit(target)
         ports = (old.port or _PORTS[old.scheme], new.port or _PORTS.get(new.scheme, 0))
     except ValueError as error:
-        raise fault("redirect", f"sent to {target!r:.200}, which is no address") from error
+        raise fault("redirect", f"sent to {location!r:.200}, which is no address") from error
     upgraded = (old.scheme, new.scheme, *ports) == ("http", "https", 80, 443)
     same = old.scheme == new.scheme and ports[0] == ports[1]
     if new.hostname != old.hostname or new.username is not None or not (same or upgraded):
@@ -251,6 +266,7 @@ def _check_redirect(source: str, target: str) -> None:
         raise fault(
             "redirect", f"sent elsewhere, to {shown:.200}, where nothing is asked; correct its address if that is it"
         )
+    return target
 
 
 def _too_large(most: int) -> EndpointError:

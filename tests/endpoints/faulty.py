@@ -8,9 +8,10 @@ import socket
 import struct
 import threading
 import time
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ MEGABYTE = b'{"x": {"type": "literal", "value": "' + b"y" * (2**20 - 60) + b'"}}
 
 class Faulty(ThreadingHTTPServer):
     """Paths: ``/NAME`` fails always; ``/query-NAME`` only for queries other than the probe ``ASK { }``;
-    ``/once-NAME`` only the first time."""
+    ``/once-NAME`` only the first time; ``/twice-NAME`` only behind that."""
 
     daemon_threads = True
 
@@ -74,8 +75,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.now -= 1
 
     def _behave(self, name: str, query: str, before: int) -> None:
-        is_fine = (name.startswith("once-") and before > 0) or (name.startswith("query-") and query == "ASK { }")
-        name = name.removeprefix("once-").removeprefix("query-")
+        is_fine = (
+            (name.startswith("twice-") and before == 0)
+            or (name.startswith("once-") and before > 0)
+            or (name.startswith("query-") and query == "ASK { }")
+        )
+        name = name.removeprefix("once-").removeprefix("query-").removeprefix("twice-")
         method = getattr(self, f"_{name.partition('.')[0].replace('-', '_')}", None)
         if is_fine or method is None:
             self.send(200, JSON, json.dumps(YES if query.startswith("ASK") else ROWS).encode())
@@ -155,6 +160,39 @@ class _Handler(BaseHTTPRequestHandler):
     def _file(self) -> None:
         self.send(302, "text/plain", b"", Location="file:///etc/passwd")
 
+    def _nowhere(self) -> None:
+        self.send(302, "text/plain", b"")
+
+    def _no_address(self) -> None:
+        self.send(302, "text/plain", b"", Location="http://[::1/sparql")
+
+    def _umlaut(self) -> None:
+        """Redirected to an address with a space and a letter beyond ASCII, in UTF-8 as browsers take it."""
+        self.send(302, "text/plain", b"", Location="/zw\u00c3\u00b6lf Graphen")
+
+    def _unlike_type(self) -> None:
+        term = {"type": ["literal"], "value": "found"}
+        self.send(200, JSON, json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": term}]}}).encode())
+
+    def _endless(self) -> None:
+        """Chunks without an end, each of white space."""
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while not self.server.stop.is_set():
+                self.wfile.write(b"10000\r\n" + b" " * 2**16 + b"\r\n")
+
+    def _bomb(self) -> None:
+        """64 MiB of blanks, packed though nobody asked for that."""
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        packed = b"".join(packer.compress(b" " * 2**20) for _ in range(64)) + packer.flush()
+        self.send(200, JSON, packed, Content_Encoding="gzip")
+
+    def _long_header(self) -> None:
+        self.send(200, JSON, json.dumps(ROWS).encode(), X_Noise="y" * 70_000)
+        self.close_connection = True
+
     def _circle(self) -> None:
         self.send(302, "text/plain", b"", Location=self.path)
 
@@ -170,6 +208,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _busy(self) -> None:
         self.send(503, "text/plain", b"busy", Retry_After="1")
+
+    def _wait(self) -> None:
+        """503 with the rest of the path as the pause that it asks for."""
+        told = unquote(urlsplit(self.path).path.partition(".")[2])
+        self.send(503, "text/plain", b"busy", Retry_After=told)
 
     def _cut_rows(self) -> None:
         self.send(200, JSON, json.dumps(ROWS).encode(), X_SPARQL_MaxRows="10000")

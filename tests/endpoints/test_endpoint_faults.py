@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import errno
 import socket
+import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
 from pytest_llmkg.contracts import QueryResult, Term
 from pytest_llmkg.endpoints import FAULTS, Endpoint, EndpointEngine, EndpointLimits, Endpoints, endpoint_graph
+from pytest_llmkg.endpoints.deadline import DeadlineSocket
 from pytest_llmkg.errors import EndpointError, EngineError
 
 if TYPE_CHECKING:
@@ -59,6 +64,12 @@ CASES = [
     ("other-port", "redirect", 1),
     ("file", "redirect", 1),
     ("circle", "redirect", 5),
+    ("nowhere", "redirect", 1),
+    ("no-address", "redirect", 1),
+    ("unlike-type", "garbled", 1),
+    ("endless", "too-large", 1),
+    ("bomb", "garbled", 1),
+    ("long-header", "garbled", 1),
     ("reset", "reset", 3),
     ("hang-up", "reset", 3),
     ("busy", "status", 2),
@@ -230,6 +241,79 @@ def test_proxy_is_asked_for_other_hosts_and_never_for_loopback(
     assert faulty.asked[0][2]["Proxy-Authorization"] == "Basic bWU6cHc="
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1/")
     assert ask("fine") == FOUND
+
+
+@pytest.mark.parametrize("proxy", ["http://me:pw@host:port/", "socks5://me:pw@127.0.0.1:1", "http://[::1", "http://"])
+def test_proxy_that_is_no_address_is_a_fault_and_not_shown(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(EndpointError, match="proxy for http that is no address") as caught:
+        EndpointEngine(sandbox, Endpoints()).run_query(endpoint_graph("http://graph.invalid/sparql"), QUERY, {})
+    assert caught.value.kind == "unreachable"
+    assert "me" not in str(caught.value).split("proxy")[1].split()
+
+
+@pytest.mark.parametrize("url", ["http://a..b/sparql", f"http://{'a' * 70}/sparql", "http://[::1]:1/sparql"])
+def test_hosts_that_cannot_be_reached(sandbox: Sandbox, url: str) -> None:
+    endpoint = Endpoint(url, limits=EndpointLimits(**{**LIMITS, "tries": 1}))
+    with pytest.raises(EndpointError) as caught:
+        EndpointEngine(sandbox, Endpoints({url: endpoint})).run_query(endpoint_graph(url), QUERY, {})
+    assert caught.value.kind == "unreachable"
+
+
+def test_server_that_speaks_no_tls(sandbox: Sandbox, faulty: Faulty) -> None:
+    url = faulty.url("fine").replace("http:", "https:")
+    endpoint = Endpoint(url, limits=EndpointLimits(**{**LIMITS, "tries": 1}))
+    with pytest.raises(EndpointError) as caught:
+        EndpointEngine(sandbox, Endpoints({url: endpoint})).run_query(endpoint_graph(url), QUERY, {})
+    assert caught.value.kind == "unreachable"
+    assert faulty.queries("fine") == []
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EHOSTUNREACH, "No route"), ssl.SSLEOFError(8, "EOF in violation")])
+def test_any_error_of_a_socket_is_a_reset(ask: Ask, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(DeadlineSocket, "sendall", broken)
+    with pytest.raises(EndpointError) as caught:
+        ask("fine")
+    assert (caught.value.kind, caught.value.retryable) == ("reset", True)
+
+
+def test_nonsense_on_a_kept_connection_is_a_fault_as_well(sandbox: Sandbox, faulty: Faulty) -> None:
+    endpoint = Endpoint(faulty.url("twice-long-header"), limits=EndpointLimits(**LIMITS))
+    engine, graph = EndpointEngine(sandbox, Endpoints({endpoint.url: endpoint})), endpoint_graph(endpoint.url)
+    assert engine.run_query(graph, QUERY, {}) == FOUND
+    with pytest.raises(EndpointError) as caught:
+        engine.run_query(graph, "SELECT ?x { ?x ?p ?o }", {})
+    assert caught.value.kind == "garbled"
+
+
+def test_redirect_to_an_address_beyond_ascii(ask: Ask, faulty: Faulty) -> None:
+    assert ask("umlaut") == FOUND
+    assert faulty.asked[-1][1] == "/zw%C3%B6lf%20Graphen"
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [("3", 3.0), ("1.5", 1.5), ("99999999", 3600.0), ("-3", None), ("soon", None), ("9" * 400, None)],
+)
+def test_pause_that_an_endpoint_asks_for(ask: Ask, told: str, seconds: float | None) -> None:
+    with pytest.raises(EndpointError) as caught:
+        ask(f"wait.{told}", tries=1)
+    assert caught.value.retry_after == seconds
+
+
+def test_pause_may_be_told_as_a_date(ask: Ask) -> None:
+    for seconds, least, most in ((60, 30.0, 60.0), (-60, 0.0, 0.0)):
+        with pytest.raises(EndpointError) as caught:
+            ask(f"wait.{quote(formatdate(time.time() + seconds, usegmt=True))}", tries=1)
+        assert caught.value.retry_after is not None
+        assert least <= caught.value.retry_after <= most
 
 
 def test_error_survives_the_way_between_processes() -> None:

@@ -195,6 +195,51 @@ def test_prefixes_and_base_are_declared_where_they_are_missing() -> None:
     assert prepare(whole, prefixes, (), ()) == Prepared(whole, "SELECT")
 
 
+HIDDEN = [
+    # An escaped line break ends a comment for engines that replace escapes first.
+    r"SELECT * { SERVICE#\u000a<https://evil.example/> { ?s ?p ?o } }",
+    r"SELECT * { SERVICE SILENT # \u000A b:x { ?s ?p ?o } }",
+    r"ASK FROM#\u000d<https://evil.example/> { ?s ?p ?o }",
+    r"SELECT * { ?s ?p 'a\u0027 . SERVICE <https://evil.example/> { ?s ?p ?o } # ' }",
+    # Some parsers need no space behind a keyword.
+    "SELECT * { service: { ?s ?p ?o } }",
+    "SELECT * { ?s ?p true SERVICEb:x { ?s ?p ?o } }",
+    "SELECT * { trueSERVICE:x { ?s ?p ?o } }",
+    "SELECT * { SERVICESILENT:x { ?s ?p ?o } }",
+    "SELECT * FROMb:x { ?s ?p ?o }",
+    "SELECT * FROM:x WHERE { ?s ?p ?o }",
+    "PREFIX SERVICEb: <https://b.example/> SELECT * { SERVICEb:x { ?s ?p ?o } }",
+    "PREFIX FROM: <https://b.example/> SELECT * FROM:x WHERE { ?s ?p ?o }",
+    # Some servers bear a line break in a short string.
+    'SELECT * { ?s ?p "a\n" . SERVICE <https://evil.example/> { ?s ?p ?o } # "b" }',
+    "SELECT * { SERVICE",
+    "SELECT * { } FROM",
+]
+
+
+@pytest.mark.parametrize("query", HIDDEN)
+def test_what_only_some_engines_read_as_a_service_is_refused(sandbox: Sandbox, query: str) -> None:
+    told = prepare(query, NAMES, ("https://a.example/q",), ("https://a.example/g",))
+    assert isinstance(told, str)
+    assert "allowed" in told
+    assert FederatedEngine(sandbox, SERVICES).run_query(GraphText(BOOKS, "turtle"), query, NAMES).error
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        r"SELECT * { ?s ?p 'SERVICE \u0041 FROM', <https://a.example/\u0041> # SERVICE <x:y> { }" + "\n}",
+        "PREFIX service: <https://b.example/> SELECT * { service:a service:b ?o . GRAPH service:g { ?s ?p ?o } }",
+        "PREFIX from: <https://b.example/> SELECT (from:f(?o) AS ?x) { ?s from:b ?o FILTER(?o<?s) }",
+        'SELECT * { ?s ?p \'it\\\'s from\', """a\n\'b""" }',
+    ],
+)
+def test_what_only_looks_like_a_service_is_sent(query: str) -> None:
+    ready = prepare(query, NAMES, (), ())
+    assert isinstance(ready, Prepared)
+    assert ready.text.endswith(query)
+
+
 @given(st.text(alphabet="SERVICE service silent GRAPH FROM {}<>?:.#'\"\\a u0053x(\n", max_size=60))
 def test_any_text_can_be_scanned_and_none_reaches_out(text: str) -> None:
     for query in (text, f"SELECT * {{ {text} }}"):

@@ -70,6 +70,13 @@ def test_ask(data: object, expected: bool) -> None:
     assert read_json(sent(data), "ASK", DEFAULT_LIMITS) == QueryResult(None, boolean=expected)
 
 
+def test_half_characters_are_replaced_since_no_file_can_hold_them() -> None:
+    result = read_json(
+        select({"\ud800": {"type": "literal", "value": "a\udfff"}}, names=("\ud800",)), "SELECT", DEFAULT_LIMITS
+    )
+    assert (result.variables, result.rows) == (("\ufffd",), ((Term("literal", "a\ufffd"),),))
+
+
 def test_variable_that_is_named_twice_is_one_column() -> None:
     result = read_json(select({"x": {"type": "uri", "value": "a:b"}}, names=("x", "x")), "SELECT", DEFAULT_LIMITS)
     assert (result.variables, result.rows) == (("x",), ((Term("iri", "a:b"),),))
@@ -106,6 +113,9 @@ def test_triple_terms_are_no_terms_here() -> None:
         ({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": "text"}]}}, "garbled"),
         ({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "uri"}}]}}, "garbled"),
         ({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "list", "value": ""}}]}}, "garbled"),
+        ({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": [], "value": ""}}]}}, "garbled"),
+        ({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "uri", "value": 5}}]}}, "garbled"),
+        ({"head": {}, "boolean": "true"}, "garbled"),
     ],
 )
 def test_what_is_no_result(data: object, kind: str) -> None:

@@ -166,12 +166,19 @@ def test_agreement_with_a_published_file(folder: Path, capsys: pytest.CaptureFix
         ({"a:1-en": {}}, [{"query": "ASK {}"}], "answer 1: an answer is an object with 'qname' and 'query'"),
         ({"a:1-en": {}}, [{"qname": "a:1-en", "query": "ASK {}"}], "holds answers; give --questions and --kg"),
         ([], {}, "holds answers; result sets or a question file are needed here"),
+        ({"a:1-en": {}}, {}, "pred.json: nothing in it answers a question of"),
     ],
 )
 def test_wrong_files(folder: Path, capsys: pytest.CaptureFixture[str], true: Any, pred: Any, complaint: str) -> None:
     arguments = [write(folder / "true.json", true), write(folder / "pred.json", pred)]
     assert main(["text2sparql", "evaluate", "ME", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_a_language_that_no_question_has(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = write(folder / "sets.json", {"a:1-en": {"x": 1}})
+    assert main(["text2sparql", "evaluate", "ME", sets, sets, "-l", "en,fr"]) == 2
+    assert f"--languages fr: no question of {sets} has it in its name" in capsys.readouterr().err
 
 
 def test_check_lists_what_is_odd(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

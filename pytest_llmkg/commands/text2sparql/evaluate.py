@@ -75,6 +75,9 @@ def _run(options: argparse.Namespace) -> int:
         raise UserError(
             f"{options.pred_set}: {unknown[0]!r} is not in {options.true_set} ({len(unknown)} such questions)"
         )
+    absent = [code for code in options.languages if not any(code in name for name in reference)]
+    if absent:
+        raise UserError(f"--languages {absent[0]}: no question of {options.true_set} has it in its name")
     missing = [name for name in reference if name not in answered]
     if missing and options.missing_as_empty:
         answered = {name: answered.get(name, {}) for name in reference}
@@ -85,6 +88,8 @@ def _run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     layout, languages = _layout(options.layout, options.languages, published)
+    if not answered:
+        raise UserError(f"{options.pred_set}: nothing in it answers a question of {options.true_set}")
     rows = evaluate_sets(answered, reference, ordered, languages, layout)
     if published is None or options.output != "-":
         write_new(options.output, to_plain(rows))

@@ -165,6 +165,10 @@ def broken(**changes: object) -> dict[str, Any]:
         ({"id": None}, "only some questions have an id; give all of them one, or none"),
         ({"id": [2]}, r"an id is a whole number or a text, found \[2\]"),
         ({"id": True}, "an id is a whole number or a text, found True"),
+        ({"id": 10**300}, "an id is a whole number or a text, found 0x"),
+        ({"id": "x" * 300}, "an id is a whole number or a text, found 'xxx"),
+        ({"features": "RESULT_ORDER_MATTERS"}, "question '2': features are a list of texts, found 'RESULT"),
+        ({"features": ["COUNT", 3]}, "question '2': features are a list of texts, found "),
         ({"question": {"xx": "?"}}, "question '2': unknown language 'xx'"),
         ({"question": {"english": "?"}}, "question '2': unknown language 'english'"),
         ({"question": {3: "?"}}, "question '2': unknown language 3"),
@@ -217,6 +221,27 @@ def test_ids_that_become_the_same_case_are_refused(tmp_path: Path) -> None:
         ("q.yml", "questions: [1]", "q.yml:1: a question has id, question and query, found 1"),
         ("q.yml", "!!python/object/apply:os.getcwd []", "not a YAML file"),
         ("q.yml", "[" * 5000, "not a YAML file"),
+        *(
+            ("q.yml", f"questions: []\nx: !!{value}", "not a YAML file: .*value")
+            for value in ("timestamp soon", "int ''", "float ''", "bool maybe", "int _")
+        ),
+        ("q.yml", "questions: &all [*all]", "not a YAML file: nested too deeply, or in itself"),
+        ("q.yml", "questions: [&one {id: 1, question: *one}]", "not a YAML file: nested too deeply, or in itself"),
+        ("q.yml", "base: &base {questions: [1]}\n<<: *base", "q.yml: a question has id, question and query, found 1"),
+        ("q.yml", "dataset: [1]\nquestions: []", "'dataset' has id, prefix and defaultNamespace, found"),
+        ("q.yml", "dataset: {prefix: 3}\nquestions: []", "dataset: prefix is a text, found 3"),
+        ("q.yml", f"questions: [{{id: 0x{'f' * 5000}}}]", "q.yml:1: an id is a whole number or a text, found 0xf"),
+        ("q.json", f'{{"questions": [{{"id": {"1" * 5000}}}]}}', "q.json:1: not JSON: a number has too many digits"),
+        (
+            "q.json",
+            '{"questions": [{"id": 1, "question": [{"language": ["en"], "string": "?"}], "query": {"sparql": "A"}}]}',
+            r"question '1': unknown language \"\['en'\]\"",
+        ),
+        (
+            "q.jsonl",
+            '{"id": 1, "question": "\\ud800?", "sparql": "ASK {}"}',
+            "q.jsonl:1: question '1': the question in 'en' holds half a character",
+        ),
         ("q.json", "{", "q.json:1: not JSON"),
         ("q.json", "3", "neither a QALD file"),
         ("q.json", '{"questions": [3]}', "q.json:1: a question is an object, found 3"),
@@ -231,6 +256,66 @@ def test_ids_that_become_the_same_case_are_refused(tmp_path: Path) -> None:
 def test_other_files_are_told_apart(tmp_path: Path, name: str, content: str, complaint: str) -> None:
     with pytest.raises(CaseFileError, match=complaint):
         load_question_set(write(tmp_path, name, content))
+
+
+BOMB = "\n".join(
+    ["a0: &a0 [x, x]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 30)), "questions: "]
+)
+MERGED = "\n".join(
+    [
+        "a0: &a0 {x: 1, y: 2}",
+        *(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 10)}]}}" for i in range(1, 30)),
+        "questions: ",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    "content", [f"{BOMB}[*a29]", f"{BOMB}[{{id: 1, question: {{en: x}}, query: *a29}}]", f"{MERGED}[*a29]"]
+)
+def test_few_lines_that_stand_for_billions_of_values_are_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(CaseFileError, match="its aliases stand for more than 1000000 values; write them out"):
+        load_question_set(write(tmp_path, "q.yml", content))
+
+
+def test_aliases_as_people_write_them_are_read(tmp_path: Path) -> None:
+    query = '&ask {sparql: "ASK { ?s ?p ?o }"}'
+    content = (
+        f"questions:\n- {{id: 1, question: {{en: x}}, query: {query}}}\n- {{id: 2, question: {{en: y}}, query: *ask}}"
+    )
+    found = load_question_set(write(tmp_path, "q.yml", content))
+    assert [(question.id, question.line, question.query) for question in found.questions] == [
+        ("1", 2, "ASK { ?s ?p ?o }"),
+        ("2", 3, "ASK { ?s ?p ?o }"),
+    ]
+
+
+ONE_MORE = "[] a sh:SPARQLExecutable ; rdfs:comment 'y' ; sh:ask 'ASK {}' ."
+SHACL_PARTS = [
+    ("ex:a a sh:SPARQLExecutable ; sh:ask 'ASK {}' .", "q.ttl:4: question 'a': the question is missing"),
+    ("ex:a a sh:SPARQLExecutable ; rdfs:comment ex:b ; sh:ask 'ASK {}' .", "question 'a': the question is missing"),
+    ("ex:a a sh:SPARQLExecutable ; rdfs:comment '<p></p>' ; sh:ask 'ASK {}' .", "the question in 'en' is no text"),
+    ("ex:a a sh:SPARQLExecutable ; rdfs:comment 'x' .", "question 'a': a reference query is needed, found None"),
+    ("ex:a a sh:SPARQLExecutable ; rdfs:comment 'x' ; sh:select ex:b .", "a reference query is needed, found None"),
+    ("ex:a a sh:SPARQLExecutable ; rdfs:comment 'x' ; sh:select 'SELEKT' .", "'a': the reference query is broken"),
+    (
+        f"{ONE_MORE} ex:a a sh:SPARQLExecutable ; rdfs:comment 'x' ; sh:ask 'ASK {{}}' .",
+        "only some questions have an id",
+    ),
+]
+
+
+@pytest.mark.parametrize(("triples", "complaint"), SHACL_PARTS)
+def test_examples_with_missing_pieces_are_named(tmp_path: Path, triples: str, complaint: str) -> None:
+    prefixes = "".join(SHACL.partition("\n\n")[0].replace("@prefix schema: <https://schema.org/> .\n", ""))
+    with pytest.raises(CaseFileError, match=complaint):
+        load_question_set(write(tmp_path, "q.ttl", f"{prefixes}\n{triples}"))
+
+
+def test_examples_without_iris_are_numbered_since_blank_nodes_change_their_names(tmp_path: Path) -> None:
+    prefixes = SHACL.partition("\n\n")[0]
+    path = write(tmp_path, "q.ttl", f"{prefixes}\n{ONE_MORE}\n{ONE_MORE}")
+    assert [[one.id for one in load_question_set(path).questions] for _ in range(2)] == [["1", "2"]] * 2
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -282,6 +367,7 @@ QUESTIONS = st.lists(
     unique_by=lambda item: slug(item[0]),
 )
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+in_one_folder_briefly = settings(in_one_folder, max_examples=60)
 
 
 @in_one_folder
@@ -307,6 +393,84 @@ def test_no_text_makes_a_loader_fail_otherwise(tmp_path: Path, text: str, name: 
     (tmp_path / name).write_text(text, encoding="utf-8", errors="replace", newline="")
     with pytest.raises(CaseFileError, match=name):
         load_question_set(tmp_path / name)
+
+
+SCALARS = st.sampled_from(
+    [
+        "x",
+        "3",
+        "",
+        "~",
+        "true",
+        "2025-13-01",
+        "0x",
+        "!!int ''",
+        "!!timestamp x",
+        "!!binary '*'",
+        "'\\'",
+        "*a",
+        "&a [1]",
+        "{",
+    ]
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda row: f"[{', '.join(row)}]")
+        | st.dictionaries(st.sampled_from(["en", "sparql", "id", "<<", "3"]), inner, max_size=3).map(
+            lambda pairs: "{" + ", ".join(f"{key}: {value}" for key, value in pairs.items()) + "}"
+        )
+    ),
+    max_leaves=6,
+)
+FIELDS = st.dictionaries(st.sampled_from(["id", "question", "query", "features", "<<"]), VALUES, max_size=4)
+
+
+@in_one_folder_briefly
+@given(FIELDS, VALUES)
+def test_no_value_at_any_level_makes_a_loader_fail_otherwise(
+    tmp_path: Path, fields: dict[str, str], about: str
+) -> None:
+    entry = {"id": "1", "question": "{en: x}", "query": "'ASK {}'", **fields}
+    lines = "\n".join(f"  {key}: {value}" for key, value in entry.items())
+    path = write(tmp_path, "q.yml", f"dataset: {about}\nquestions:\n-\n{lines}\n")
+    try:
+        found = load_question_set(path)
+    except CaseFileError as error:
+        assert str(error).startswith(str(path))  # noqa: PT017  (either way is right)
+    else:
+        assert [type(question.id) for question in found.questions] == [str]
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", "en", "x", "\ud800", "ASK {}"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["language", "string", "sparql", "en"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+JSON_KEYS = ["id", "uid", "question", "query", "sparql", "sparql_wikidata", "paraphrased_question"]
+
+
+@in_one_folder_briefly
+@given(
+    st.dictionaries(st.sampled_from(JSON_KEYS), JSON_VALUES, max_size=5), st.sampled_from(["qald", "lcquad", "grasp"])
+)
+def test_no_json_at_any_level_makes_a_loader_fail_otherwise(tmp_path: Path, item: dict[str, Any], kind: str) -> None:
+    name, content = {
+        "qald": ("q.json", {"questions": [item]}),
+        "lcquad": ("q.json", [item]),
+        "grasp": ("q.jsonl", item),
+    }[kind]
+    path = tmp_path / name
+    path.write_text(json.dumps(content), encoding="utf-8")
+    try:
+        found = load_question_set(path)
+    except CaseFileError as error:
+        assert str(error).startswith(str(path))  # noqa: PT017  (either way is right)
+    else:
+        assert [type(question.id) for question in found.questions] == [str]
 
 
 @pytest.mark.skipif(not CK25.is_dir(), reason="the published set CK25 is not here")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read_challenge_yaml"]
 
+_MOST_NODES = 1_000_000
+_ENDLESS = -1  # of a node whose parts are being counted
+
 
 def read_challenge_yaml(path: Path, text: str) -> QuestionSet:
     """The set in ``text``: ``dataset`` (``id``, ``prefix``, ``defaultNamespace``) and ``questions``, each with ``id``,
@@ -24,22 +27,35 @@ def read_challenge_yaml(path: Path, text: str) -> QuestionSet:
     questions = data.get("questions")
     if not isinstance(questions, list):
         raise CaseFileError(f"{path}: a question file has a list 'questions', found {type(questions).__name__}")
-    dataset = data.get("dataset")
-    dataset = dataset if isinstance(dataset, dict) else {}
-    name, namespace = dataset.get("prefix"), dataset.get("defaultNamespace")
+    iri, name, namespace = _about(path, data.get("dataset"))
     entries = [_entry(path, question, line) for question, line in zip(questions, lines, strict=True)]
     return checked_set(
         path,
         entries,
-        name if isinstance(name, str) and name else path.stem,
-        dataset=dataset["id"] if isinstance(dataset.get("id"), str) else None,
-        prefixes={"": namespace} if isinstance(namespace, str) else {},
+        name or path.stem,
+        dataset=iri,
+        prefixes={} if namespace is None else {"": namespace},
     )
 
 
-def _entry(path: Path, question: object, line: int) -> Entry:
+def _about(path: Path, dataset: object) -> list[str | None]:
+    """The dataset's IRI, its prefix and its namespace; None for what is not told."""
+    if not isinstance(dataset, dict | None):
+        raise CaseFileError(f"{path}: 'dataset' has id, prefix and defaultNamespace, found {dataset!r:.60}")
+    found: list[str | None] = []
+    for key in ("id", "prefix", "defaultNamespace"):
+        value = (dataset or {}).get(key)
+        if not isinstance(value, str | None):
+            raise CaseFileError(f"{path}: dataset: {key} is a text, found {value!r:.60}")
+        found.append(value)
+    return found
+
+
+def _entry(path: Path, question: object, line: int | None) -> Entry:
     if not isinstance(question, dict):
-        raise CaseFileError(f"{path}:{line}: a question has id, question and query, found {question!r:.60}")
+        raise CaseFileError(
+            f"{path}{f':{line}' * bool(line)}: a question has id, question and query, found {question!r:.60}"
+        )
     query = question.get("query")
     return Entry(
         question.get("id"),
@@ -50,19 +66,48 @@ def _entry(path: Path, question: object, line: int) -> Entry:
     )
 
 
-def _parsed(path: Path, text: str) -> tuple[dict[Any, Any], list[int]]:
+def _parsed(path: Path, text: str) -> tuple[dict[Any, Any], list[int | None]]:
     """The data, and the line at which each question begins."""
     import yaml
 
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:
-        # A date such as 2025-13-01 is a ValueError.
-        raise CaseFileError(f"{path}: not a YAML file: {' '.join(str(error).split())}") from error
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is not None and _size(node, {}) > _MOST_NODES:
+            raise CaseFileError(f"{path}: its aliases stand for more than {_MOST_NODES} values; write them out")
+        lines = _lines(node)
+        data = None if node is None else loader.construct_document(node)
     except RecursionError as error:
-        raise CaseFileError(f"{path}: not a YAML file: nested too deeply") from error
-    if not isinstance(data, dict) or not isinstance(node, yaml.MappingNode):
+        raise CaseFileError(f"{path}: not a YAML file: nested too deeply, or in itself") from error
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
+        # All but the first are what the constructors of impossible dates, numbers and truth values end in.
+        told = str(error) if isinstance(error, yaml.YAMLError | ValueError) else "a value does not fit its tag"
+        raise CaseFileError(f"{path}: not a YAML file: {' '.join(told.split())}") from error
+    if not isinstance(data, dict):
         raise CaseFileError(f"{path}: a question file has 'dataset' and 'questions', found {type(data).__name__}")
-    lists = [value for key, value in node.value if key.value == "questions" and isinstance(value, yaml.SequenceNode)]
-    return data, [item.start_mark.line + 1 for item in lists[-1].value] if lists else []
+    questions = data.get("questions")
+    count = len(questions) if isinstance(questions, list) else 0
+    return data, lines if len(lines) == count else [None] * count  # a list that another place is merged in from
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """How many nodes there are once each alias is replaced by what it stands for (few bytes can be billions).
+
+    Raises:
+        RecursionError: a node stands in itself.
+    """
+    key = id(node)
+    if key not in known:
+        known[key] = _ENDLESS
+        children = node.value if isinstance(node.value, list) else []
+        inner = (one for child in children for one in (child if isinstance(child, tuple) else (child,)))
+        known[key] = 1 + sum(_size(one, known) for one in inner)
+    elif known[key] == _ENDLESS:
+        raise RecursionError
+    return known[key]
+
+
+def _lines(node: Any) -> list[int | None]:
+    pairs = node.value if getattr(node, "id", "") == "mapping" else []
+    lists = [value.value for key, value in pairs if key.value == "questions" and value.id == "sequence"]
+    return [item.start_mark.line + 1 for item in lists[-1]] if lists else []

@@ -66,7 +66,8 @@ def _qald(item: dict[str, Any], line: int | None) -> Entry:
     for found in strings if isinstance(strings, list) else []:
         # A language without a text is a translation that is still to be made.
         if isinstance(found, dict) and found.get("string"):
-            texts[found.get("language")] = found["string"]
+            language = found.get("language")
+            texts[language if isinstance(language, str) else repr(language)] = found["string"]
     query = item.get("query")
     return Entry(item.get("id"), texts, query.get("sparql") if isinstance(query, dict) else None, (), line)
 
@@ -84,7 +85,13 @@ def _loaded(path: Path, line: int | None, text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         place = f"{path}:{line}" if line else f"{path}:{getattr(error, 'lineno', 1)}"
-        raise CaseFileError(f"{place}: not JSON: {getattr(error, 'msg', 'nested too deeply')}") from error
+        raise CaseFileError(f"{place}: not JSON: {_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return error.msg if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
 
 
 def _lines(text: str, count: int) -> Sequence[int | None]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_llmkg.errors import CaseFileError
+from pytest_llmkg.plain import clean_text
 
 __all__ = ["WELL_KNOWN", "Entry", "Question", "QuestionSet", "checked_set", "complain", "slug"]
 
@@ -35,6 +36,7 @@ _CODES = frozenset(
     )
 )
 _THREE_LETTERS = re.compile(r"[a-z]{3}")
+_LONGEST_ID = 200
 _MOST_CHARACTERS = 100_000  # of a question or query
 
 
@@ -139,11 +141,23 @@ def checked_set(
 
 def _question(path: Path, entry: Entry, number: str) -> Question:
     identifier = number if entry.id is None else entry.id
-    if isinstance(identifier, bool) or not isinstance(identifier, int | str) or not slug(str(identifier)):
-        raise complain(path, entry.line, None, f"an id is a whole number or a text, found {identifier!r:.60}")
-    name = str(identifier)
+    name = _name(identifier)
+    if name is None:
+        # Numbers may have more digits than Python writes.
+        shown = hex(identifier) if type(identifier) is int else repr(identifier)
+        raise complain(path, entry.line, None, f"an id is a whole number or a text, found {shown:.60}")
     if not isinstance(entry.query, str) or not entry.query.strip():
         raise complain(path, entry.line, name, f"a reference query is needed, found {entry.query!r:.60}")
+    texts = _texts(path, entry, name)
+    if max(len(entry.query), *map(len, texts.values())) > _MOST_CHARACTERS:
+        raise complain(path, entry.line, name, f"a text has more than {_MOST_CHARACTERS} characters")
+    features = () if entry.features is None else entry.features
+    if not isinstance(features, list | tuple) or not all(isinstance(feature, str) for feature in features):
+        raise complain(path, entry.line, name, f"features are a list of texts, found {features!r:.60}")
+    return Question(name, texts, entry.query.strip(), tuple(features), entry.line, entry.prefixes)
+
+
+def _texts(path: Path, entry: Entry, name: str) -> dict[str, str]:
     if not isinstance(entry.texts, Mapping) or not entry.texts:
         raise complain(path, entry.line, name, "the question is missing; write it as language: text")
     texts: dict[str, str] = {}
@@ -155,11 +169,22 @@ def _question(path: Path, entry: Entry, number: str) -> Question:
             raise complain(path, entry.line, name, f"the question in {code!r} is no text, found {text!r:.60}")
         if code in texts:
             raise complain(path, entry.line, name, f"the question stands there twice in {code!r}")
+        if clean_text(text) != text:
+            raise complain(
+                path, entry.line, name, f"the question in {code!r} holds half a character, found {text!r:.60}"
+            )
         texts[code] = text.strip()
-    if max(len(entry.query), *map(len, texts.values())) > _MOST_CHARACTERS:
-        raise complain(path, entry.line, name, f"a text has more than {_MOST_CHARACTERS} characters")
-    features = entry.features if isinstance(entry.features, list | tuple) else ()
-    return Question(name, texts, entry.query.strip(), tuple(map(str, features)), entry.line, entry.prefixes)
+    return texts
+
+
+def _name(identifier: object) -> str | None:
+    """An id as a text, None if it cannot be one."""
+    if isinstance(identifier, bool) or not isinstance(identifier, int | str):
+        return None
+    if isinstance(identifier, int) and abs(identifier) >= 10**_LONGEST_ID:
+        return None
+    name = str(identifier)
+    return name if slug(name) and len(name) <= _LONGEST_ID and clean_text(name) == name else None
 
 
 def _language(key: object) -> str | None:

@@ -80,12 +80,19 @@ def _prefixes(nodes: Iterable[Mapping[str, Sequence[Term]]]) -> dict[str, str]:
 
 
 def _entry(node: Term, found: Mapping[str, Sequence[Term]], text: str) -> Entry:
-    name = re.split(r"[/#]", node.value.rstrip("/#"))[-1]
-    comments = {term.language or "en": _without_tags(term.value) for term in reversed(found.get(_COMMENT, ()))}
-    query = next((found[kind][0].value for kind in _QUERIES if found.get(kind)), None)
-    features = [term.value for kind in _KEYWORDS for term in found.get(kind, ())]
+    # A blank node is another one each time that the file is read, so its name is no id.
+    name = re.split(r"[/#]", node.value.rstrip("/#"))[-1] if node.kind == "iri" else None
+    comments = {term.language or "en": _without_tags(term.value) for term in reversed(_literals(found, _COMMENT))}
+    query = next((term.value for kind in _QUERIES for term in _literals(found, kind)), None)
+    features = [term.value for kind in _KEYWORDS for term in _literals(found, kind)]
+    if name is None:
+        return Entry(None, comments, query, features)
     place = re.search(rf"(?m)^\S*{re.escape(name)}\S*\s", text)
     return Entry(name, comments, query, features, text.count("\n", 0, place.start()) + 1 if place else None)
+
+
+def _literals(found: Mapping[str, Sequence[Term]], predicate: str) -> list[Term]:
+    return [term for term in found.get(predicate, ()) if term.kind == "literal"]
 
 
 def _without_tags(text: str) -> str:

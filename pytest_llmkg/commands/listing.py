@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.cases.files import load_case_files
-from pytest_llmkg.cases.graph_files import graph_at, parse_graph_option
+from pytest_llmkg.cases.graph_files import graph_at, parse_place_option
 from pytest_llmkg.commands import Command
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.data_files import fixtures_root
@@ -23,20 +23,25 @@ if TYPE_CHECKING:
     from pytest_llmkg.plain import Json
     from pytest_llmkg.records import Case
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "add_json_option", "show_rows"]
 
 
-def _json_option(parser: argparse.ArgumentParser) -> None:
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--json``."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def _case_arguments(parser: argparse.ArgumentParser) -> None:
-    _json_option(parser)
+    add_json_option(parser)
     parser.add_argument(
         "--llmkg-cases", metavar="PATH", action="append", type=Path, default=[], help="further case files"
     )
     parser.add_argument(
-        "--kg", metavar="NAME=FILE", action="append", default=[], help="graph that a question file asks about"
+        "--kg",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="graph that a question file asks about, or NAME=URL",
     )
     parser.add_argument("--llmkg-seed", metavar="N", type=int, default=DEFAULT_SEED, help="seed of generated cases")
 
@@ -48,7 +53,7 @@ def _cases(options: argparse.Namespace) -> tuple[Case, ...]:
         data / "graphs",
         discover_tasks(),
         options.llmkg_seed,
-        named_graphs={name: graph_at(name, place) for name, place in map(parse_graph_option, options.kg)},
+        named_graphs={name: graph_at(name, place) for name, place in map(parse_place_option, options.kg)},
     )
 
 
@@ -66,25 +71,25 @@ def _tasks(options: argparse.Namespace) -> int:
             }
             for label in labels
         )
-    _show(rows, ("label", "task", "cases", "headline", "max_turns", "summary"), as_json=options.json)
+    show_rows(rows, ("label", "task", "cases", "headline", "max_turns", "summary"), as_json=options.json)
     return 0
 
 
 def _models(options: argparse.Namespace) -> int:
     rows: list[dict[str, Json]] = []
     for alias, spec in load_model_table(model_table_paths(Path.cwd())).items():
-        rows.append({"alias": alias, **_plain(spec)})
-    if not options.json:
-        rows.extend(
-            {"alias": factory.scheme, "connector": factory.scheme, "model": factory.summary} for factory in discover()
-        )
-    _show(rows, ("alias", "connector", "model", "family", "parameters", "context"), as_json=options.json)
+        rows.append({"kind": "alias", "alias": alias, **_plain(spec)})
+    rows.extend(
+        {"kind": "connector", "alias": factory.scheme, "connector": factory.scheme, "model": factory.summary}
+        for factory in discover()
+    )
+    show_rows(rows, ("alias", "connector", "model", "family", "parameters", "context"), as_json=options.json)
     return 0
 
 
 def _list_cases(options: argparse.Namespace) -> int:
     rows = [_plain(case) for case in _cases(options)]
-    _show(rows, ("label", "id", "task"), as_json=options.json)
+    show_rows(rows, ("label", "id", "task"), as_json=options.json)
     return 0
 
 
@@ -93,7 +98,8 @@ def _plain(record: object) -> dict[str, Json]:
     return plain if isinstance(plain, dict) else {}
 
 
-def _show(rows: Sequence[dict[str, Json]], columns: Sequence[str], *, as_json: bool) -> None:
+def show_rows(rows: Sequence[dict[str, Json]], columns: Sequence[str], *, as_json: bool) -> None:
+    """Prints ``rows``: as JSON with all they hold, or ``columns`` of them as a table."""
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
@@ -111,6 +117,6 @@ COMMANDS = (
     Command(
         "tasks", "Lists the task variants with their number of cases.", "llmkg tasks --json", _case_arguments, _tasks
     ),
-    Command("models", "Lists the model aliases and the kinds of models.", "llmkg models", _json_option, _models),
+    Command("models", "Lists the model aliases and the kinds of models.", "llmkg models", add_json_option, _models),
     Command("cases", "Lists the cases.", "llmkg cases --llmkg-cases my_cases.toml", _case_arguments, _list_cases),
 )

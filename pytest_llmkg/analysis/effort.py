@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import Answer, FailedCall, TaskInfo, Transcript
 
-__all__ = ["EffortRow", "QuestionEffort", "Spread", "asks_question", "effort_rows", "question_effort"]
+__all__ = [
+    "EffortRow",
+    "QuestionEffort",
+    "Spread",
+    "asks_question",
+    "dialogue_seconds",
+    "effort_rows",
+    "question_effort",
+]
 
 _APART = ("prepare", "wait")
 _NOISE = 1e-6
@@ -125,10 +133,23 @@ def effort_rows(
     return tuple(_row(model, label, found) for (model, label), found in groups.items())
 
 
+def dialogue_seconds(transcript: Transcript) -> float | None:
+    """Wall seconds of the calls of a dialogue of any task, failed ones included; None when an answer does not tell.
+
+    Not in it: the wait for leave to call, what was done once for many questions, and the scoring.
+    """
+    found = [_seconds(answer) for answer in _answers(transcript)] + [call.seconds for call in transcript.failed_calls]
+    return _sum(found) if found else 0.0
+
+
+def _answers(transcript: Transcript) -> list[Answer]:
+    late = transcript.unevaluated
+    return [turn.answer for turn in transcript.turns] + ([] if late is None else [late])
+
+
 def question_effort(transcript: Transcript, info: TaskInfo) -> QuestionEffort:
     """What ``transcript`` took, whose task is ``info``."""
-    answers = [turn.answer for turn in transcript.turns]
-    answers += [] if transcript.unevaluated is None else [transcript.unevaluated]
+    answers = _answers(transcript)
     lost = list(transcript.failed_calls)
     seconds = [_seconds(answer) for answer in answers] + [call.seconds for call in lost]
     stages: dict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""What a model's calls took, what failed, and what its endpoint refused."""
+"""What a model's calls took and cost, what failed, and what its endpoint refused."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.analysis.effort import dialogue_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_llmkg.records import Answer, FailedCall, Transcript
+    from pytest_llmkg.reporting.sources import Source
 
-__all__ = ["Effort", "efforts_of"]
+__all__ = ["Effort", "Replaced", "efforts_of", "replaced_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ class Effort:
         cached_tokens, reasoning_tokens: as far as known, None when wholly unknown.
         served: names that the endpoint gave itself.
         stages: wall seconds of all answers by stage, of systems that tell them.
+        seconds: wall seconds of all calls, failed ones included, without waiting for leave to call and without
+            scoring; None when some answer does not tell its time.
+        failed_cost: US dollars of the failed calls as far as known, None when wholly unknown.
     """
 
     answers: int
@@ -41,6 +47,25 @@ class Effort:
     reasoning_tokens: int | None
     served: tuple[str, ...]
     stages: tuple[tuple[str, float], ...] = ()
+    seconds: float | None = None
+    failed_cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The attempts of a model that do not count, since a later one of the same dialogue does.
+
+    Attributes:
+        attempts: how many.
+        seconds: wall seconds of their calls, None when unknown for any.
+        cost: US dollars as far as known, None when wholly unknown.
+        cost_known: whether the cost of each of their answers is known.
+    """
+
+    attempts: int
+    seconds: float | None
+    cost: float | None
+    cost_known: bool
 
 
 def efforts_of(transcripts: Iterable[Transcript]) -> dict[str, Effort]:
@@ -66,7 +91,47 @@ def _effort(group: list[Transcript]) -> Effort:
         reasoning_tokens=_sum(answer.usage.reasoning_tokens for answer in answers),
         served=tuple(sorted({answer.served_model for answer in answers if answer.served_model})),
         stages=_stages(answers),
+        seconds=_whole(dialogue_seconds(transcript) for transcript in group),
+        failed_cost=_money(failed),
     )
+
+
+def replaced_of(sources: Iterable[Source]) -> dict[str, Replaced] | None:
+    """By model; None when no source tells of attempts that do not count."""
+    telling = [source.replaced for source in sources if source.replaced is not None]
+    if not telling:
+        return None
+    groups: dict[str, list[tuple[float | None, list[float | None], float | None]]] = {}
+    for replaced in telling:
+        for one in replaced():
+            answers = _answers(one)
+            failed = [call for answer in answers for call in answer.failed_calls] + list(one.failed_calls)
+            costs = [answer.usage.cost for answer in answers]
+            groups.setdefault(one.model, []).append((dialogue_seconds(one), costs, _money(failed)))
+    return {model: _replaced(found) for model, found in groups.items()}
+
+
+def _replaced(found: list[tuple[float | None, list[float | None], float | None]]) -> Replaced:
+    answers = [cost for _, costs, _ in found for cost in costs]
+    known = [cost for cost in (*answers, *(failed for _, _, failed in found)) if cost is not None]
+    return Replaced(
+        len(found),
+        _whole(seconds for seconds, _, _ in found),
+        math.fsum(known) if known else None,
+        all(cost is not None for cost in answers),
+    )
+
+
+def _whole(numbers: Iterable[float | None]) -> float | None:
+    """The sum, None if any is unknown."""
+    found = list(numbers)
+    known = [number for number in found if number is not None]
+    return math.fsum(known) if len(known) == len(found) else None
+
+
+def _money(calls: Iterable[FailedCall]) -> float | None:
+    known = [call.usage.cost for call in calls if call.usage.cost is not None]
+    return math.fsum(known) if known else None
 
 
 def _answers(transcript: Transcript) -> list[Answer]:

@@ -1,8 +1,8 @@
-"""The table of seconds and money per question as Markdown and as plain data."""
+"""The table of seconds and money per question, for pages and as Markdown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.reporting.markdown_tables import table
 
@@ -10,10 +10,41 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_llmkg.analysis.effort import EffortRow, Spread
+    from pytest_llmkg.reporting.views import Report
 
-__all__ = ["effort_markdown"]
+__all__ = ["by_score", "effort_markdown", "ordered_stages", "question_facts", "score_title"]
+
+_STAGES = ("retrieve", "model", "validate", "execute")
 
 _UNKNOWN = "?"
+
+
+def question_facts(report: Report) -> dict[str, Any]:
+    """What the page's section on questions shows: rows, best first, the stages, and which score it is."""
+    rows = report.figures.questions
+    return {
+        "questions": by_score(rows),
+        "stages": ordered_stages(rows),
+        "question_scores": list(dict.fromkeys(view.headline for view in report.labels if view.label in report.asking)),
+        "question_title": score_title(report),
+    }
+
+
+def score_title(report: Report) -> str:
+    """``F1`` when the headline score of all tasks that put questions is one, else ``Mean score``."""
+    names = {view.headline for view in report.labels if view.label in report.asking}
+    return "F1" if names and all("set_F" in name or "f1" in name.lower() for name in names) else "Mean score"
+
+
+def ordered_stages(rows: Sequence[EffortRow]) -> tuple[str, ...]:
+    """The stages of all ``rows``: the usual ones as they follow each other, then others by name."""
+    found = {stage for row in rows for stage, _ in row.stages}
+    return (*(stage for stage in _STAGES if stage in found), *sorted(found.difference(_STAGES)))
+
+
+def by_score(rows: Sequence[EffortRow]) -> list[EffortRow]:
+    """By label, then the best mean score first."""
+    return sorted(rows, key=lambda row: (row.label or "", -(row.mean_score or 0.0), row.model))
 
 
 def effort_markdown(rows: Sequence[EffortRow]) -> str:
@@ -21,7 +52,7 @@ def effort_markdown(rows: Sequence[EffortRow]) -> str:
 
     ``?`` stands for what nobody told.
     """
-    ordered = sorted(rows, key=lambda row: (row.label or "", -(row.mean_score or 0.0), row.model))
+    ordered = by_score(rows)
     with_label = any(row.label is not None for row in rows)
     names = [[row.model, *([row.label or ""] if with_label else [])] for row in ordered]
     head = ["model", *(["label"] if with_label else [])]
@@ -32,7 +63,7 @@ def effort_markdown(rows: Sequence[EffortRow]) -> str:
     lines = table(
         [*head, *figures], [[*name, *_figures(row)] for name, row in zip(names, ordered, strict=True)], len(head)
     )
-    stages = list(dict.fromkeys(stage for row in ordered for stage, _ in row.stages))
+    stages = ordered_stages(ordered)
     lines += ["", "Mean seconds of a question by stage; `prepare` is the sum that was spent once.", ""]
     lines += table(
         [*head, *stages, "prepare"],

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.analysis.aggregates import ModelRow
 from pytest_llmkg.analysis.corrections import CorrectionRow, changes_of, correction_rows
+from pytest_llmkg.analysis.effort import EffortRow, effort_rows
 from pytest_llmkg.analysis.gains import GainRow, gain_rows, last_gain
 from pytest_llmkg.analysis.intervals import Interval, ScoreIntervals, score_intervals
 from pytest_llmkg.analysis.pareto import Front, cost_front, seconds_front
@@ -18,11 +20,11 @@ from pytest_llmkg.analysis.ranks import Rank, Ranking, rank_models
 from pytest_llmkg.analysis.values import CaseValues, headline_values, values_of
 from pytest_llmkg.reporting.effort import Effort, efforts_of
 from pytest_llmkg.reporting.endings import Endings, endings_of
+from pytest_llmkg.reporting.paid import whole_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_llmkg.analysis.aggregates import ModelRow
     from pytest_llmkg.records import TaskInfo, Transcript
 
 __all__ = ["Figures", "figures_of"]
@@ -39,13 +41,16 @@ class Figures:
         intervals: of each model's mean and of each label's mean.
         ranking: ranks with their limits and the leader group; ``ranks`` has them by model.
         gains: what dialogues gain, by label and model; ``gain_intervals`` are those of the mean gain.
-        costs, seconds: Pareto fronts.
+        spent: by model its row of the ranking with time and cost of its calls.
+        costs, seconds: Pareto fronts of these.
         published: the analysis by the published method.
         rules: published against corrected rules.
         passing: pass@k and pass^k by model for ``k`` answers to a case; none when cases are asked once.
         k: see ``passing``.
         endings: by label how its dialogues ended.
         efforts: by model what its calls took and what went wrong with them.
+        questions: what systems took for a question, by model; ``questions_by_label`` by model and task label. Empty
+            where no question was put to systems.
     """
 
     values: CaseValues
@@ -54,6 +59,7 @@ class Figures:
     ranks: Mapping[str, Rank]
     gains: tuple[GainRow, ...]
     gain_intervals: Mapping[tuple[str, str], Interval]
+    spent: Mapping[str, ModelRow]
     costs: Front
     seconds: Front
     published: PublishedAnalysis
@@ -62,15 +68,33 @@ class Figures:
     k: int
     endings: tuple[Endings, ...]
     efforts: Mapping[str, Effort]
+    questions: tuple[EffortRow, ...]
+    questions_by_label: tuple[EffortRow, ...]
 
 
 def figures_of(
-    transcripts: Sequence[Transcript], infos: Sequence[TaskInfo], rows: Sequence[ModelRow], seed: int
+    transcripts: Sequence[Transcript],
+    infos: Sequence[TaskInfo],
+    rows: Sequence[ModelRow],
+    asking: frozenset[str],
+    seed: int,
 ) -> Figures:
-    """The statistics of ``transcripts``; ``seed`` is that of all random draws."""
+    """The statistics of ``transcripts``.
+
+    Args:
+        transcripts: all dialogues.
+        infos: their tasks.
+        rows: the ranking.
+        asking: task labels that put questions to systems.
+        seed: of all random draws.
+    """
     values = headline_values(transcripts, infos)
     ranking = rank_models(values, seed=seed)
     k = _answers_to_a_case(values)
+    efforts = efforts_of(transcripts)
+    spent = [_of_calls(row, efforts) for row in rows]
+    asked = [transcript for transcript in transcripts if transcript.label in asking]
+    by_name = {info.name: info for info in infos}
     return Figures(
         values=values,
         intervals=_finite(score_intervals(values, seed=seed)),
@@ -78,15 +102,31 @@ def figures_of(
         ranks={rank.model: rank for rank in ranking.rows},
         gains=gain_rows(transcripts, infos),
         gain_intervals=_finite(score_intervals(values_of(transcripts, infos, last_gain), seed=seed)).labels,
-        costs=cost_front(rows),
-        seconds=seconds_front(rows),
+        spent={row.model: row for row in spent},
+        costs=cost_front(spent),
+        seconds=seconds_front(spent),
         published=analyse_published(transcripts, infos),
         rules=_rules(transcripts, infos),
         passing=pass_rows(values, k) if k > 1 else (),
         k=k,
         endings=endings_of(transcripts, infos),
-        efforts=efforts_of(transcripts),
+        efforts=efforts,
+        questions=effort_rows(asked, by_name),
+        questions_by_label=effort_rows(asked, by_name, "label"),
     )
+
+
+def _of_calls(row: ModelRow, efforts: Mapping[str, Effort]) -> ModelRow:
+    """``row`` with time and cost of its calls, failed ones included.
+
+    Its own seconds are those of dialogues, which wait for leave to call and are scored as well; they stay where
+    answers do not tell their time, as those of other programs' archives.
+    """
+    effort = efforts.get(row.model)
+    if effort is None:
+        return row
+    seconds = effort.seconds or row.seconds
+    return replace(row, seconds=seconds, cost=whole_cost((row.cost, effort.failed_cost)))
 
 
 def _answers_to_a_case(values: CaseValues) -> int:

@@ -8,10 +8,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_llmkg.records import Number
 
-__all__ = ["NONE", "cost", "count", "duration", "interval", "number", "p_value", "places", "plural", "score", "visible"]
+__all__ = [
+    "NONE",
+    "UNKNOWN",
+    "brief",
+    "cost",
+    "count",
+    "duration",
+    "interval",
+    "number",
+    "p_value",
+    "places",
+    "plural",
+    "score",
+    "visible",
+]
 
 NONE = "\N{EN DASH}"
 """Shown where there is no value."""
+
+UNKNOWN = "unknown"
+"""Shown where there is a value that nobody told."""
 
 # Control characters but tab and newline, marks that reorder or hide text, lone surrogates, noncharacters.
 _INVISIBLE = re.compile(
@@ -47,10 +64,12 @@ def count(value: int | None) -> str:
 
 
 def cost(value: float | None, *, known: bool = True) -> str:
-    """US dollars; a sum that lacks unknown parts is a lower bound: ``≥ $1.20``."""
+    """US dollars; a sum that lacks unknown parts is a lower bound: ``≥ $1.20``, or says nothing when it is zero."""
     if value is None:
         return NONE
-    digits = 2 if value == 0 or value >= 1 else 4
+    if value == 0 and not known:
+        return UNKNOWN
+    digits = 2 if value == 0 or value >= 1 else 4 if value >= 0.001 else 6
     return f"{'' if known else '≥ '}${value:,.{digits}f}"
 
 
@@ -62,6 +81,15 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d} min"
     return f"{whole // 3600:,}:{whole % 3600 // 60:02d} h"
+
+
+def brief(seconds: float | None) -> str:
+    """A single question's time: ``12 ms``, ``1.23 s``, from ten seconds on like `duration`."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.{0 if seconds >= 0.00995 else 1}f} ms"
+    return f"{seconds:.2f} s" if seconds < 9.995 else duration(seconds)
 
 
 def plural(count: int, noun: str) -> str:

@@ -12,9 +12,11 @@ from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.cards import model_cards, task_cards
 from pytest_llmkg.reporting.dialogue_files import DialogueData, inline_data
 from pytest_llmkg.reporting.dialogues import dialogue_groups
+from pytest_llmkg.reporting.effort_table import question_facts
 from pytest_llmkg.reporting.endings import KINDS
 from pytest_llmkg.reporting.environment import new_environment
 from pytest_llmkg.reporting.links import dialogue_fragment
+from pytest_llmkg.reporting.mistakes import mistakes_view
 from pytest_llmkg.reporting.overview import asked, period_facts, run_facts, total_facts
 from pytest_llmkg.reporting.packing import compact, dialogue_index, script_safe
 from pytest_llmkg.reporting.pictures import pictures_of
@@ -61,6 +63,8 @@ def render_page(report: Report, now: datetime, data: DialogueData | None = None)
         model_cards=model_cards(report),
         task_cards=task_cards(report),
         kinds=KINDS,
+        mistakes=mistakes_view(report),
+        **question_facts(report),
         capabilities=_capabilities(report),
         now=now.strftime("%Y-%m-%d %H:%M UTC"),
         families=[(name, len(list(found))) for name, found in groupby(view.family for view in report.labels)],
@@ -130,6 +134,7 @@ def _environment() -> Environment:
         count_of=formats.count,
         cost=formats.cost,
         duration=formats.duration,
+        brief=formats.brief,
         interval=interval_text,
         p_value=formats.p_value,
         places=formats.places,

@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting import formats
+from pytest_llmkg.reporting.effort_table import effort_markdown, score_title
+from pytest_llmkg.reporting.mistakes import mistakes_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from pytest_llmkg.reporting.figures import Figures
     from pytest_llmkg.reporting.views import ModelView, Report
 
 __all__ = ["render_markdown"]
@@ -36,13 +37,16 @@ def render_markdown(report: Report, now: datetime) -> str:
         "The mean is the average of a model's means per task label, each label with the same weight.",
         "Intervals are 95 % bootstrap intervals over cases; ranks are those of the same draws.",
         "Leaders: models that paired tests, corrected for all pairs, do not show to be worse than the best.",
+        f"Cost counts every call, failed ones {'' if report.replaced is None else 'and replaced attempts '}included;",
+        "time is that of the calls, without waiting for leave to call.",
         "Unparsable answers count with their score by rule; errors are counted but are never a score of 0.",
         "",
     ]
     if report.figures.ranking.reason:
         lines += [f"**Note:** There is no ranking: {_escaped(report.figures.ranking.reason)}.", ""]
-    lines += _table(_HEAD, (_ranking_row(view, report.figures) for view in report.models), 2)
+    lines += _table(_HEAD, (_ranking_row(view, report) for view in report.models), 2)
     names = [view.row.model for view in report.models]
+    lines += _questions(report)
     lines += ["", "## Mean headline score by task label", ""]
     lines += _table(
         ("Task label", "Score", *names),
@@ -55,8 +59,27 @@ def render_markdown(report: Report, now: datetime) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _ranking_row(view: ModelView, figures: Figures) -> tuple[str, ...]:
-    row, counts = view.row, view.row.counts
+def _questions(report: Report) -> list[str]:
+    """What systems took for a question, and why their answers are wrong; nothing where no question was put."""
+    lines: list[str] = []
+    if report.figures.questions:
+        lines += ["", f"## {score_title(report)}, seconds and cost of a question", ""]
+        lines += effort_markdown(report.figures.questions).rstrip("\n").split("\n")
+    view = mistakes_view(report)
+    if view is not None and view.kinds:
+        lines += ["", "## Why answers are wrong", "", "Wrong queries of each kind; one may be of several.", ""]
+        head = ("Kind of error", "Published", *(total.model for _, total in view.models))
+        wrong = ("all wrong queries", "", *(f"{total.wrong} of {total.answers}" for _, total in view.models))
+        kinds = (
+            (kind.category.name, "yes" if kind.category.is_published else "", *(str(c.count) for c in kind.cells))
+            for kind in view.kinds
+        )
+        lines += _table(head, (wrong, *kinds), 2)
+    return lines
+
+
+def _ranking_row(view: ModelView, report: Report) -> tuple[str, ...]:
+    row, counts, figures, paid = view.row, view.row.counts, report.figures, report.paid(view.row)
     rank, one = figures.ranks.get(row.model), figures.intervals.models.get(row.model)
     numbers = (counts.scored, counts.unparsable, counts.no_answer, counts.error, view.not_run)
     return (
@@ -67,8 +90,8 @@ def _ranking_row(view: ModelView, figures: Figures) -> tuple[str, ...]:
         formats.NONE if rank is None else formats.places(rank.drawn),
         "yes" if rank is not None and rank.leader else formats.NONE,
         *(formats.count(n) for n in numbers),
-        formats.cost(row.cost, known=row.cost_known),
-        formats.duration(row.seconds),
+        formats.cost(paid.cost, known=paid.known),
+        formats.duration(figures.spent[row.model].seconds),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.formats import plural
+from pytest_llmkg.reporting.paid import whole_cost
 from pytest_llmkg.suite_signature import signature_digest
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def total_facts(report: Report) -> Facts:
     """Dialogues, answers, tokens, cost, time and what went wrong, over all models."""
     rows = [view.row for view in report.models]
     efforts = report.figures.efforts.values()
-    costs = [row.cost for row in rows if row.cost is not None]
     lacking = sum(report.not_run.values())
     errors = sum(row.counts.error for row in rows)
     found = [
@@ -74,11 +74,25 @@ def total_facts(report: Report) -> Facts:
         ("answers", formats.count(sum(effort.answers for effort in efforts))),
         ("tokens in", _known(row.input_tokens for row in rows)),
         ("tokens out", _known(row.output_tokens for row in rows)),
-        ("cost", formats.cost(math.fsum(costs), known=all(row.cost_known for row in rows)) if costs else "unknown"),
-        ("time of all dialogues", formats.duration(math.fsum(row.seconds for row in rows))),
+        *_cost_facts(report),
+        ("time of all calls", formats.duration(math.fsum(row.seconds for row in report.figures.spent.values()))),
         *_troubles(efforts),
     ]
     return tuple((name, text) for name, text in found if text is not None)
+
+
+def _cost_facts(report: Report) -> list[tuple[str, str | None]]:
+    """The cost of every call that was paid for, and how much of it brought nothing."""
+    paid = [report.paid(view.row) for view in report.models]
+    whole = whole_cost(one.cost for one in paid)
+    failed, replaced = whole_cost(p.failed_calls for p in paid), whole_cost(p.replaced for p in paid)
+    name = "cost of all calls" if report.replaced is not None else "cost of the attempts that count"
+    text = formats.UNKNOWN if whole is None else formats.cost(whole, known=all(one.known for one in paid))
+    return [
+        (name if whole else "cost", text),
+        ("of it for failed calls", formats.cost(failed) if failed else None),
+        ("of it for replaced attempts", formats.cost(replaced) if replaced else None),
+    ]
 
 
 def period_facts(report: Report) -> Facts:
@@ -112,6 +126,7 @@ def effort_facts(effort: Effort | None) -> Facts:
         return ()
     found = [
         ("answers", formats.count(effort.answers)),
+        ("cost of failed calls", formats.cost(effort.failed_cost) if effort.failed_cost else None),
         ("cached tokens", None if effort.cached_tokens is None else formats.count(effort.cached_tokens)),
         ("reasoning tokens", None if effort.reasoning_tokens is None else formats.count(effort.reasoning_tokens)),
         *_troubles([effort]),
@@ -156,8 +171,12 @@ def _without_login(address: str | None) -> str | None:
 
 
 def _known(numbers: Iterable[int | None]) -> str | None:
-    known = [number for number in numbers if number is not None]
-    return formats.count(sum(known)) if known else None
+    """Their sum, as a lower bound when some are unknown; None when nothing but zeros is known."""
+    found = list(numbers)
+    known = [number for number in found if number is not None]
+    if len(known) == len(found):
+        return formats.count(sum(known)) if known else None
+    return f"≥ {formats.count(sum(known))}" if any(known) else None
 
 
 def asked(report: Report) -> str:

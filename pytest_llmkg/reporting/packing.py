@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.analysis.dialogue import headline
 from pytest_llmkg.reporting.formats import visible
+from pytest_llmkg.reporting.mistakes import kind_names
+from pytest_llmkg.reporting.sources import Key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,16 +118,27 @@ def dialogue_index(report: Report) -> dict[str, Any]:
     labels = {view.label: place for place, view in enumerate(report.labels)}
     cases: dict[str, int] = {}
     infos = {info.name: info for info in report.tasks}
+    kinds = kind_names(report)
+    held = [(key, list(found)) for key, found in groupby(report.transcripts, key=lambda t: (t.model, t.label))]
     groups = [
-        {"m": models[model], "l": labels[label], **_columns(list(found), infos, cases)}
-        for (model, label), found in groupby(report.transcripts, key=lambda t: (t.model, t.label))
+        {"m": models[model], "l": labels[label], **_columns(found, infos, cases), **_kinds(found, report, kinds)}
+        for (model, label), found in held
     ]
     return {
         "models": [visible(name) for name in models],
         "labels": [[visible(view.label), visible(view.headline), visible(view.task)] for view in report.labels],
         "groups": groups,
         "cases": list(cases),
+        **({"kinds": list(kinds)} if kinds else {}),
     }
+
+
+def _kinds(found: Sequence[Transcript], report: Report, names: Sequence[str]) -> dict[str, list[int]]:
+    """By dialogue the kinds of errors of its final answer, as a sum of 2 to the power of each one's place."""
+    of = report.mistakes.kinds
+    kinds = [of.get(Key(t.label, t.case, t.model, t.iteration), ()) for t in found]
+    column = [sum(1 << names.index(name) for name in one) for one in kinds]
+    return {"r": column} if any(column) else {}
 
 
 def _columns(

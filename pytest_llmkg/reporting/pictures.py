@@ -8,11 +8,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.passing import pass_rows
+from pytest_llmkg.reporting.effort_table import by_score, ordered_stages
+from pytest_llmkg.reporting.formats import brief
 from pytest_llmkg.reporting.plots.sheet import Plot
 
 if TYPE_CHECKING:
     from pytest_llmkg.reporting.plots.outcomes import OutcomeRow
     from pytest_llmkg.reporting.plots.scaling import SizeRow
+    from pytest_llmkg.reporting.plots.stages import StageRow
     from pytest_llmkg.reporting.views import Report
 
 __all__ = ["Pictures", "pictures_of"]
@@ -65,6 +68,8 @@ def pictures_of(report: Report) -> Pictures:
         "preference": plots.preference_plot(figures.published.preferences),
         "size": plots.size_plot(_sizes(report)),
     }
+    if figures.questions:
+        drawn["stages"] = plots.stages_plot(_stages(report), ordered_stages(figures.questions))
     if figures.k > 1:
         steps = sorted({1, *(round(1 + (figures.k - 1) * part / _MOST_CURVES) for part in range(1, _MOST_CURVES + 1))})
         rows = [row for k in steps for row in pass_rows(figures.values, k)]
@@ -103,6 +108,13 @@ def _definitions(report: Report) -> list[str]:
     """The definitions that are drawn: all but the fitted one, whose capabilities have the names of the written one."""
     names = dict.fromkeys(score.definition for score in report.figures.published.capabilities)
     return [name for name in names if name != _FITTED] or list(names)
+
+
+def _stages(report: Report) -> list[StageRow]:
+    from pytest_llmkg.reporting.plots.stages import StageRow
+
+    rows = by_score(report.figures.questions)
+    return [StageRow(row.model, dict(row.stages), brief(sum(s for _, s in row.stages))) for row in rows]
 
 
 def _outcomes(report: Report) -> list[OutcomeRow]:

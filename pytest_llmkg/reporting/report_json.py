@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.analysis.error_categories import ALL_CATEGORIES
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.suite_signature import signature_digest
 
@@ -63,6 +64,8 @@ def report_plain(report: Report, now: datetime) -> dict[str, Json]:
         "passing": [to_plain(row) for row in figures.passing],
         "fronts": {"cost": to_plain(figures.costs), "seconds": to_plain(figures.seconds)},
         "endings": [to_plain(one) for one in figures.endings],
+        "questions": [to_plain(row) for row in (*figures.questions, *figures.questions_by_label)],
+        "errors": _errors(report),
         "rules": [to_plain(row) for row in figures.rules],
         "published": to_plain(figures.published),
         "tasks": [to_plain(info) for info in report.tasks],
@@ -95,6 +98,8 @@ def _model(view: ModelView, report: Report) -> Json:
         leader=None if rank is None else rank.leader,
         p_against_best=None if rank is None else rank.p,
         calls=to_plain(report.figures.efforts.get(model)),
+        paid=to_plain(report.paid(view.row)),
+        replaced=to_plain((report.replaced or {}).get(model)),
     )
 
 
@@ -110,6 +115,14 @@ def _labels(report: Report) -> list[Json]:
         for row in view.rows
         if row is not None
     ]
+
+
+def _errors(report: Report) -> Json:
+    meanings = {category.name: category.meaning for category in ALL_CATEGORIES}
+    return {
+        "models": [to_plain(total) for total in report.mistakes.totals],
+        "categories": [_object(to_plain(row), meaning=meanings[row.category]) for row in report.mistakes.rows],
+    }
 
 
 def _interval(one: Interval | None) -> Json:

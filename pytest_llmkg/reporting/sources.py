@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -23,12 +23,26 @@ from pytest_llmkg.records import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HIDDEN", "AnyRun", "Key", "RunLike", "Source", "StoredRun", "slim", "source_of", "without_texts"]
+    from pytest_llmkg.plain import Json
+
+__all__ = [
+    "HIDDEN",
+    "AnyRun",
+    "KeepsReplaced",
+    "Key",
+    "RunLike",
+    "Source",
+    "StoredRun",
+    "slim",
+    "source_of",
+    "without_texts",
+]
 
 HIDDEN = "(not shown: the case is sealed)"
 """Stands for the texts of a sealed case where a run's setting ``hide_cases`` keeps them out of reports."""
 
 _ERROR_LIMIT = 300
+_COUNTED = ("calls", "repeated", "untimed")
 
 KeyT = TypeVar("KeyT", bound="tuple[str, str, str, int]")
 
@@ -95,6 +109,15 @@ class StoredRun(Protocol[KeyT]):
         ...
 
 
+@runtime_checkable
+class KeepsReplaced(Protocol):
+    """A run that also tells of attempts that do not count, since another one of the same dialogue replaced them."""
+
+    def replaced(self) -> Iterable[Transcript]:
+        """These attempts, one at a time; their answers were paid for all the same."""
+        ...
+
+
 AnyRun = RunLike | StoredRun[Any]
 
 
@@ -105,12 +128,14 @@ class Source:
     Attributes:
         header, cases, truncated: as in the run.
         read: by dialogue what reads it.
+        replaced: gives the attempts that do not count; None when the run does not tell of them.
     """
 
     header: RunHeader
     cases: Mapping[str, Case]
     truncated: bool
     read: Mapping[Key, Callable[[], Transcript]]
+    replaced: Callable[[], Iterable[Transcript]] | None = None
 
 
 def source_of(run: AnyRun) -> Source:
@@ -120,7 +145,8 @@ def source_of(run: AnyRun) -> Source:
         readers = {Key(*key): _later(run, key) for key in run.entries}
     else:
         readers = {Key(t.label, t.case, t.model, t.iteration): _same(t) for t in run.transcripts}
-    return Source(run.header, run.cases, run.truncated, readers)
+    replaced = run.replaced if isinstance(run, KeepsReplaced) else None
+    return Source(run.header, run.cases, run.truncated, readers, replaced)
 
 
 def _later(run: StoredRun[Any], key: object) -> Callable[[], Transcript]:
@@ -158,7 +184,7 @@ def _hidden_answer(answer: Answer) -> Answer:
         text=HIDDEN,
         reasoning=None if answer.reasoning is None else HIDDEN,
         failed_calls=_hidden_calls(answer.failed_calls),
-        notes={},
+        notes=_counted_notes(answer),
     )
 
 
@@ -205,7 +231,14 @@ def _slim_answer(answer: Answer) -> Answer:
         _slim_calls(answer.failed_calls),
         answer.from_cache,
         answer.stages,
+        _counted_notes(answer),
     )
+
+
+def _counted_notes(answer: Answer) -> Mapping[str, Json]:
+    """The notes that the analysis of time and cost counts by: numbers and flags, never texts."""
+    kept = {name: answer.notes[name] for name in _COUNTED if name in answer.notes}
+    return {name: value for name, value in kept.items() if isinstance(value, int | float)}
 
 
 def _slim_calls(calls: tuple[FailedCall, ...]) -> tuple[FailedCall, ...]:

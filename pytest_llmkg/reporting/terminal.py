@@ -6,10 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_llmkg.analysis.ranks import Rank
-    from pytest_llmkg.reporting.figures import Figures
     from pytest_llmkg.reporting.views import LabelView, ModelView, Report
 
 __all__ = ["leaderboard_lines"]
@@ -27,7 +24,7 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
 
     Of many models the second table has the first that fit; the page has all of them.
     """
-    lines = ["no model was measured"] if not report.models else _ranking(report.models, report.figures, width)
+    lines = ["no model was measured"] if not report.models else _ranking(report, width)
     if report.labels:
         lines += ["", *_labels(report, width)]
     elif report.models:
@@ -38,7 +35,8 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
     return lines
 
 
-def _ranking(models: Sequence[ModelView], figures: Figures, width: int) -> list[str]:
+def _ranking(report: Report, width: int) -> list[str]:
+    models, figures = report.models, report.figures
     head = _head(width)
     tail = "".join(head)
     room = min(width - len(tail) - 6, max([5, *(len(view.row.model) for view in models)]))
@@ -47,7 +45,7 @@ def _ranking(models: Sequence[ModelView], figures: Figures, width: int) -> list[
     for view in models:
         rank = figures.ranks.get(view.row.model)
         star = "*" if several and rank is not None and rank.leader else " "
-        cells = _row(view, rank, figures, width)
+        cells = _row(view, rank, report, width)
         aligned = "".join(f"{cell:>{len(title)}}" for cell, title in zip(cells, head, strict=True))
         place = "-" if view.row.rank is None else str(view.row.rank)
         lines.append(f"{place:>3}{star}  {_ascii(view.row.model, room):<{room}}{aligned}")
@@ -61,9 +59,9 @@ def _head(width: int) -> list[str]:
     return ["   mean", "   95% interval", *middle, "  errors", *(["       cost"] if width >= NARROW else [])]
 
 
-def _row(view: ModelView, rank: Rank | None, figures: Figures, width: int) -> list[str]:
-    row, counts = view.row, view.row.counts
-    one = figures.intervals.models.get(row.model)
+def _row(view: ModelView, rank: Rank | None, report: Report, width: int) -> list[str]:
+    row, counts, paid = view.row, view.row.counts, report.paid(view.row)
+    one = report.figures.intervals.models.get(row.model)
     limits = "-" if one is None or one.low is None or one.high is None else f"{one.low:.3f}-{one.high:.3f}"
     cells = [_score(row.mean), limits]
     if width >= ROOMY:
@@ -72,7 +70,7 @@ def _row(view: ModelView, rank: Rank | None, figures: Figures, width: int) -> li
     else:
         cells += [str(counts.scored), str(counts.unparsable + counts.no_answer)]
     cells.append(str(counts.error))
-    return [*cells, _cost(row.cost, known=row.cost_known)] if width >= NARROW else cells
+    return [*cells, _cost(paid.cost, known=paid.known)] if width >= NARROW else cells
 
 
 def _labels(report: Report, width: int) -> list[str]:
@@ -96,7 +94,7 @@ def _score(value: float | None) -> str:
 
 
 def _cost(value: float | None, *, known: bool) -> str:
-    if value is None:
+    if value is None or (value == 0 and not known):
         return "unknown"
     return f"{'' if known else '>='}${value:,.{2 if value >= 1 else 4}f}"
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.analysis.aggregates import LabelRow, ModelRow, label_rows, model_rows
 from pytest_llmkg.records import Case, ModelSpec, RunHeader, TaskInfo, Transcript
 from pytest_llmkg.reporting.coverage import not_run, run_notes
+from pytest_llmkg.reporting.effort import Replaced, replaced_of
 from pytest_llmkg.reporting.figures import Figures, figures_of
-from pytest_llmkg.reporting.sources import AnyRun, Key, RunLike, Source, slim, source_of, without_texts
+from pytest_llmkg.reporting.paid import Paid, paid_of, replaced_notes
+from pytest_llmkg.reporting.reading import Mistakes, Reading, shown_case, shown_part
+from pytest_llmkg.reporting.sources import AnyRun, Key, RunLike, Source, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,6 +67,9 @@ class Report:
         not_run: by (model, label) the number of planned dialogues that no run holds, where there are any.
         hide_cases: whether texts of sealed cases must not be shown.
         readers: what reads a dialogue with its texts.
+        asking: task labels that put questions to systems, whose time and cost by question are shown.
+        mistakes: why answered queries are wrong.
+        replaced: by model the attempts that do not count, since a later one does; None when no run tells of them.
     """
 
     headers: tuple[RunHeader, ...]
@@ -76,12 +82,19 @@ class Report:
     not_run: Mapping[tuple[str, str], int] = field(default_factory=dict)
     hide_cases: bool = False
     readers: Mapping[Key, Callable[[], Transcript]] = field(default_factory=dict, repr=False)
+    asking: frozenset[str] = frozenset()
+    mistakes: Mistakes = field(default_factory=Mistakes, repr=False)
+    replaced: Mapping[str, Replaced] | None = None
 
     @cached_property
     def figures(self) -> Figures:
         """Intervals, ranks and all other statistics, computed when they are first asked for."""
         seed = self.headers[0].seed if self.headers else 0
-        return figures_of(self.transcripts, self.tasks, [view.row for view in self.models], seed)
+        return figures_of(self.transcripts, self.tasks, [view.row for view in self.models], self.asking, seed)
+
+    def paid(self, row: ModelRow) -> Paid:
+        """What the calls of the model of ``row`` cost, those of replaced attempts included where runs tell of them."""
+        return paid_of(row, self.figures.efforts.get(row.model), (self.replaced or {}).get(row.model))
 
     def full(self, transcript: Transcript) -> Transcript:
         """The dialogue that ``transcript`` is of, with its texts, unless they are to be hidden."""
@@ -112,22 +125,22 @@ def build_report(
     hide = any(header.settings.get("hide_cases") for header in headers)
     readers = {key: read for source in sources for key, read in source.read.items()}
     infos = _tasks(headers)
-    by_name = {info.name: info for info in infos}
-    transcripts = []
-    for key in sorted(readers, key=lambda key: (key.model, key.label, key.case, key.iteration)):
-        transcript = shown_part(readers[key](), cases, hide=hide)
-        if each is not None:
-            each(transcript, by_name.get(transcript.task), shown_case(transcript, cases, hide=hide))
-        transcripts.append(slim(transcript))
+    reading = Reading(cases, hide, {info.name: info for info in infos})
+    reading.read(readers, sorted(readers, key=lambda key: (key.model, key.label, key.case, key.iteration)), each)
+    transcripts = reading.transcripts
     specs = {spec.id: spec for header in headers for spec in header.models}
     rows = label_rows(transcripts, infos)
     ranking = model_rows(rows, transcripts, specs)
     labels = _labels(rows, ranking, infos)
-    missing = not_run(headers, readers)
+    missing, replaced = not_run(headers, readers), replaced_of(sources)
     used = {row.task for row in rows}
     return Report(
         headers=headers,
-        notes=(*_notes(sources, sum(len(source.read) for source in sources) - len(readers)), *run_notes(missing)),
+        notes=(
+            *_notes(sources, sum(len(source.read) for source in sources) - len(readers)),
+            *replaced_notes(replaced),
+            *run_notes(missing),
+        ),
         tasks=tuple(info for info in infos if info.name in used),
         models=tuple(_model_view(row, specs, len(labels), missing) for row in ranking),
         labels=labels,
@@ -136,20 +149,10 @@ def build_report(
         not_run=missing,
         hide_cases=hide,
         readers=readers,
+        asking=frozenset(reading.asking),
+        mistakes=reading.mistakes(),
+        replaced=replaced,
     )
-
-
-def shown_case(transcript: Transcript, cases: Mapping[str, Case], *, hide: bool) -> Case | None:
-    """The case of ``transcript``; None when it is unknown, or sealed while ``hide`` is set."""
-    case = cases.get(f"{transcript.label}/{transcript.case}")
-    return None if case is None or (hide and case.sealed) else case
-
-
-def shown_part(transcript: Transcript, cases: Mapping[str, Case], *, hide: bool) -> Transcript:
-    """``transcript``, without its texts where its case is sealed (or unknown) and ``hide`` is set."""
-    if hide and shown_case(transcript, cases, hide=True) is None:
-        return without_texts(transcript)
-    return transcript
 
 
 def _tasks(headers: Sequence[RunHeader]) -> list[TaskInfo]:
@@ -194,7 +197,7 @@ def _notes(sources: Sequence[Source], replaced: int) -> tuple[str, ...]:
         if source.truncated
     ]
     if replaced:
-        notes.append(f"{replaced} dialogues are in several of the runs; the last run's are shown.")
+        notes.append(f"{replaced} dialogues are in several of the runs; the last run's are shown and paid for here.")
     if len({source.header.seed for source in sources}) > 1:
         notes.append("The runs have different seeds, so their generated cases differ.")
     versions: dict[str, set[str]] = {}

@@ -210,7 +210,7 @@ def test_later_run_replaces_dialogues_and_says_so() -> None:
     report = build_report([RUN, again])
     assert report.models[0].row.mean == pytest.approx(0.95)  # (0.9 + 1.0) / 2
     assert report.notes == (
-        "1 dialogues are in several of the runs; the last run's are shown.",
+        "1 dialogues are in several of the runs; the last run's are shown and paid for here.",
         "The runs have different seeds, so their generated cases differ.",
         "Task Flat has the versions 1, 2; its means mix them.",
     )

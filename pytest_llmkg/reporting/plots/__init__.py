@@ -16,11 +16,13 @@ from pytest_llmkg.reporting.plots.preference import preference_plot
 from pytest_llmkg.reporting.plots.ranking import ranking_plot
 from pytest_llmkg.reporting.plots.scaling import SizeRow, billions, size_plot
 from pytest_llmkg.reporting.plots.sheet import Plot
+from pytest_llmkg.reporting.plots.stages import StageRow, stages_plot
 
 __all__ = [
     "OutcomeRow",
     "Plot",
     "SizeRow",
+    "StageRow",
     "billions",
     "box_plot",
     "compass_plot",
@@ -33,4 +35,5 @@ __all__ = [
     "preference_plot",
     "ranking_plot",
     "size_plot",
+    "stages_plot",
 ]

@@ -11,6 +11,8 @@ from pytest_llmkg.reporting.plots.scatter import Plane, Spot, draw_plane
 from pytest_llmkg.reporting.plots.wording import listed, plain_number, two_decimals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_llmkg.analysis.pareto import Front, Point
     from pytest_llmkg.reporting.plots.sheet import Plot
 
@@ -32,8 +34,9 @@ def pareto_plot(front: Front, kind: Literal["cost", "seconds"], *, ident: str | 
     notes = [f"{model} is not in the picture: {reason}." for model, reason in front.left_out]
     best = [_spot(point, kind, best=True) for point in front.best if _placed(point)]
     dominated = [_spot(point, kind, best=False) for point in front.dominated if _placed(point)]
-    if not best:
-        return nothing(ident, _TITLES[kind], "no model has both a price and a score", notes)
+    reason = _reason_against([*best, *dominated], kind)
+    if reason is not None:
+        return nothing(ident, _TITLES[kind], reason, notes)
     keys = [Key("on the front: no other is both cheaper and better", 1, "s0", "s0", "s0")]
     keys += [Key("beaten by another", 0, "card", "muted")] if dominated else []
     if kind == "seconds":
@@ -42,6 +45,18 @@ def pareto_plot(front: Front, kind: Literal["cost", "seconds"], *, ident: str | 
     described = [spot.tip for spot in best]
     description = f"On the front: {listed(described)} {len(dominated)} others are beaten by one of them."
     return finish(lambda layout: draw_plane(layout, plane), ident, _TITLES[kind], description, notes)
+
+
+def _reason_against(spots: Sequence[Spot], kind: str) -> str | None:
+    """Why a picture of ``spots`` would show nothing, None if it would."""
+    price = "a known price" if kind == "cost" else "a known time"
+    if not spots:
+        return f"no model has both {price} and a score"
+    if len(spots) == 1:
+        return f"only one model has both {price} and a score, so there is nothing to compare it with"
+    if not any(spot.x for spot in spots):
+        return f"all models with {price} are free" if kind == "cost" else "no answer took any time"
+    return None
 
 
 def _placed(point: Point) -> bool:

@@ -68,6 +68,8 @@ const columns = {
   seconds: new Float64Array(total), tokens: new Float64Array(total), failed: new Int32Array(total),
 };
 const outcomes = new Array(total);
+const KINDS_OF_ERROR = index.kinds || [];
+const kinds = new Int32Array(total);
 let filled = 0;
 index.groups.forEach((group, number) => {
   for (let place = 0; place < group.c.length; place += 1) {
@@ -78,6 +80,7 @@ index.groups.forEach((group, number) => {
     columns.tokens[filled] = group.k[place] === null ? NaN : group.k[place];
     columns.failed[filled] = group.x[place];
     outcomes[filled] = group.o[place];
+    if (group.r) kinds[filled] = group.r[place];
     filled += 1;
   }
 });
@@ -124,6 +127,7 @@ const filter = () => {
   const outcome = fields.outcome.value;
   const low = number(fields.low.value);
   const high = number(fields.high.value);
+  const kind = fields.kind && fields.kind.value !== "" ? 1 << Number(fields.kind.value) : 0;
   const words = fields.text.value.toLowerCase().split(/\s+/).filter((word) => word);
   const inTask = index.labels.map((entry) => fields.task.value === "" || entry[2] === fields.task.value);
   const bits = {};
@@ -138,6 +142,7 @@ const filter = () => {
     if (one !== null && columns.case[i] !== one) continue;
     if (outcome !== "" && outcomes[i] !== outcome) continue;
     if (!inTask[columns.label[i]]) continue;
+    if (kind && !(kinds[i] & kind)) continue;
     if (low !== null && !(columns.score[i] >= low)) continue;
     if (high !== null && !(columns.score[i] <= high)) continue;
     if (all && ((bits.model[columns.model[i]] | bits.label[columns.label[i]] | bits.case[columns.case[i]]) & all) !== all) continue;
@@ -316,6 +321,7 @@ const showDialogue = (data, i) => {
   detail.replaceChildren(
     make("div", { class: "steps" }, step("← previous", at > 0 ? chosen[at - 1] : undefined), step("next →", at >= 0 ? chosen[at + 1] : undefined), make("a", { class: "button", href: "#dialogues", text: "to the list" })),
     heading, make("p", {}, badge(outcomes[i]), " ", make("a", { class: "small", href: fragment(i), text: "link to this dialogue" })), chips(facts));
+  if (kinds[i]) detail.append(make("p", { class: "hint", text: `Kind of error: ${KINDS_OF_ERROR.filter((_, at) => kinds[i] & (1 << at)).join(", ")}` }));
   if (data.e) detail.append(make("p", { class: "note", text: data.e }));
   data.t.forEach((turn, place) => detail.append(showTurn(turn, place, data.r)));
   if (data.x) detail.append(callsTable(data.x, "Failed calls of the turn without an answer"));
@@ -351,10 +357,12 @@ const find = (hash) => {
   return place < 0 ? -1 : groupStart[group] + place;
 };
 const route = () => {
-  const cell = /^#m(\d+)-l(\d+)$/.exec(location.hash);
+  const cell = /^#m(\d+)-([el])(\d+)$/.exec(location.hash);
   if (cell) {
     form.reset(); fillLabels();
-    form.elements.model.value = cell[1]; form.elements.label.value = cell[2];
+    form.elements.model.value = cell[1];
+    const field = form.elements[cell[2] === "l" ? "label" : "kind"];
+    if (field) field.value = cell[3];
     fillCases(); filter();
     byId("dialogues").scrollIntoView();
   } else if (location.hash.startsWith("#d=")) {
@@ -370,6 +378,7 @@ const route = () => {
 
 fillSelect(form.elements.model, numbered(names.model));
 fillSelect(form.elements.task, tasks.map((task) => [task, task]));
+if (form.elements.kind) fillSelect(form.elements.kind, numbered(KINDS_OF_ERROR));
 fillLabels(); fillCases();
 form.addEventListener("input", (event) => {
   if (event.target.name === "task") fillLabels();

@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.asked_questions import as_block, asked_question, said_before
+from pytest_llmkg.connectors.usage import read_tokens, told_cost
 from pytest_llmkg.errors import ConnectorError, RecordError, RunFileError
 from pytest_llmkg.plain import from_plain
 from pytest_llmkg.records import Answer, Usage
@@ -30,6 +31,8 @@ __all__ = [
 
 _LARGEST = 256 * 2**20
 _HEAD = 65_536
+# Other tools record what a provider told, as the systems of `text2sparql_http` send it.
+_OF_CHAT_COMPLETIONS = ("prompt_tokens", "completion_tokens")
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
@@ -99,19 +102,29 @@ def read_challenge_answers(path: Path) -> ChallengeAnswers:
 
 
 def _answer(entry: Mapping[str, object], query: str, place: str) -> ChallengeAnswer:
-    dataset, name, seconds = entry.get("dataset"), entry.get("qname"), entry.get("seconds")
+    dataset, name = entry.get("dataset"), entry.get("qname")
+    usage = entry.get("usage")
+    foreign = isinstance(usage, Mapping) and not usage.keys().isdisjoint(_OF_CHAT_COMPLETIONS)
+    own = {"stages", "usage"} - ({"usage"} if foreign else set())
+    plain = {field: entry[field] for field in own if entry.get(field) is not None}
     try:
-        known = from_plain(Answer, {name: entry[name] for name in ("usage", "stages") if name in entry} | {"text": ""})
+        known = from_plain(Answer, {**plain, "text": ""})
     except RecordError as error:
         raise RunFileError(f"{place}: {error}") from error
     return ChallengeAnswer(
         dataset if isinstance(dataset, str) else "",
         name if isinstance(name, str) else "",
         query,
-        float(seconds) if isinstance(seconds, int | float) and 0 < seconds < math.inf else None,
-        known.usage,
+        _seconds(entry.get("seconds")),
+        replace(read_tokens(usage), cost=told_cost(usage)) if foreign else known.usage,
         known.stages,
     )
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    return None
 
 
 def challenge_answer(found: ChallengeAnswers, request: AskRequest, model: str) -> Answer:

@@ -98,3 +98,18 @@ def test_broken_files_are_named_before_anything_runs(tmp_path: Path, content: st
     path.write_text(content, encoding="utf-8")
     with pytest.raises(RunFileError, match=pattern):
         CONNECTOR.check(ModelSpec("m", str(path), "replay"))
+
+
+def test_what_other_tools_recorded_of_an_answer(run: Run, tmp_path: Path) -> None:
+    told = {"prompt_tokens": 70, "completion_tokens": 9, "total_tokens": 79, "cost": 0.5}
+    given = [
+        {**entry("Which?", "SELECT ?a {}"), "usage": told, "stages": None, "seconds": True},
+        {**entry("Where?", "SELECT ?b {}"), "usage": None, "seconds": 2},
+    ]
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(given), encoding="utf-8")
+    answer = ask(run, path, "Which?", "1")
+    assert answer.usage == Usage(70, 9, 0.5)
+    assert answer.notes == {"untimed": True}
+    answer = ask(run, path, "Where?", "1")
+    assert (answer.usage, answer.seconds, dict(answer.notes)) == (Usage(), 2.0, {})

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.analysis.dialogue import headline
+from pytest_llmkg.analysis.dialogue import finite, headline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -198,7 +198,7 @@ def _model_row(model: str, rows: list[LabelRow], group: list[Transcript], *, inc
     answers = [turn.answer for transcript in group for turn in transcript.turns]
     answers += [transcript.unevaluated for transcript in group if transcript.unevaluated]
     usages = [answer.usage for answer in answers]
-    costs = [usage.cost for usage in usages if usage.cost is not None]
+    costs = [cost for usage in usages if (cost := finite(usage.cost)) is not None]
     tokens_in = [usage.input_tokens for usage in usages if usage.input_tokens is not None]
     tokens_out = [usage.output_tokens for usage in usages if usage.output_tokens is not None]
     return ModelRow(
@@ -210,7 +210,7 @@ def _model_row(model: str, rows: list[LabelRow], group: list[Transcript], *, inc
         incomplete=incomplete or not means,
         cost=math.fsum(costs) if costs else None,
         cost_known=len(costs) == len(usages) > 0,
-        seconds=math.fsum(transcript.seconds for transcript in group),
+        seconds=math.fsum(finite(transcript.seconds) or 0.0 for transcript in group),
         turns=len(usages),
         input_tokens=sum(tokens_in) if tokens_in else None,
         output_tokens=sum(tokens_out) if tokens_out else None,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.analysis.dialogue import dialogue_scores
+from pytest_llmkg.analysis.dialogue import dialogue_scores, finite
 from pytest_llmkg.analysis.published_records import CapabilityScore
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import TaskInfo, Transcript
 
 __all__ = ["Cell", "Measured", "Measurements", "capability_scores", "cells_of", "measure", "weighted"]
-
-_TOO_LARGE = 10**100
 
 
 @dataclass(slots=True)
@@ -83,14 +81,9 @@ def _add(measured: Measured, transcript: Transcript, info: TaskInfo) -> None:
     measured.dialogues += 1
     measured.cases.add(transcript.case)
     for name, value in dialogue_scores(transcript, info).items():
-        number = _finite(value)
+        number = finite(value)
         if number is not None:
             measured.scores.setdefault(name, []).append(number)
-
-
-def _finite(value: float) -> float | None:
-    """``value`` as a float, unless it is so large that sums of squares would leave the range of floats."""
-    return float(value) if abs(value) < _TOO_LARGE else None
 
 
 def _notes(unused: Counter[str], unknown: Counter[str], twice: int, *, empty: bool) -> list[str]:
@@ -130,10 +123,12 @@ def _capability_cells(
     cells, missing = [], []
     for number, part in enumerate(capability.parts):
         for task in part.tasks:
-            label = next((name for name in config.tasks[task] if name in labels), None)
-            if label is None:
+            asked = [name for name in config.tasks[task] if name in labels]
+            if not asked:
                 missing.append(f"no dialogue of {' or '.join(config.tasks[task])}")
                 continue
+            # One whose dialogues all broke off does not hide another that has values.
+            label = next((name for name in asked if labels[name].scores.get(part.score)), asked[0])
             values = labels[label].scores.get(part.score, [])
             if values:
                 cells.append(Cell(capability.name, number, label, part.score, tuple(sorted(values))))

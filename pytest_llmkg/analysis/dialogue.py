@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import Number, TaskInfo, Transcript
 
-__all__ = ["dialogue_scores", "has_dialogues", "headline", "layout_of_turns", "published_scores"]
+__all__ = ["dialogue_scores", "finite", "has_dialogues", "headline", "layout_of_turns", "published_scores"]
+
+_TOO_LARGE = 10**100
+
+
+def finite(value: Number | None) -> float | None:
+    """``value`` as a float; None for none, for an infinity, and from 10^100, where sums of squares leave the floats."""
+    return float(value) if value is not None and abs(value) < _TOO_LARGE else None
 
 
 def has_dialogues(info: TaskInfo) -> bool:
@@ -39,10 +46,14 @@ def dialogue_scores(transcript: Transcript, info: TaskInfo) -> dict[str, Number]
 
 
 def headline(transcript: Transcript, info: TaskInfo) -> Number | None:
-    """The score that stands for ``transcript``; None when it ended as an error or has no such score."""
+    """The score that stands for ``transcript``; None when it ended as an error or has no such score.
+
+    A score that is infinite or as large as 10^100 is none: no mean can be formed with it.
+    """
     if transcript.outcome == "error":
         return None
-    return dialogue_scores(transcript, info).get(info.headline)
+    value = dialogue_scores(transcript, info).get(info.headline)
+    return None if finite(value) is None else value
 
 
 def published_scores(transcript: Transcript, info: TaskInfo) -> dict[str, Number | dict[str, Number]]:

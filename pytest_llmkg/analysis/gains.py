@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.analysis.dialogue import has_dialogues
+from pytest_llmkg.analysis.dialogue import finite, has_dialogues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,8 +61,8 @@ def turn_scores(transcript: Transcript, info: TaskInfo) -> tuple[float, ...] | N
     if transcript.outcome == "error" or not has_dialogues(info):
         return None
     name = _turn_score(info)
-    found = [turn.evaluation.scores().get(name) for turn in transcript.turns]
-    return None if all(value is None for value in found) else tuple(float(value or 0) for value in found)
+    found = [finite(turn.evaluation.scores().get(name)) for turn in transcript.turns]
+    return None if all(value is None for value in found) else tuple(value or 0.0 for value in found)
 
 
 def last_gain(transcript: Transcript, info: TaskInfo) -> float | None:

@@ -8,6 +8,11 @@ Journal of the American Statistical Association 82: 171-185), and the normal qua
 the degrees of freedom of the cases (Hesterberg 2015, The American Statistician 69: 371-386). With fewer than about
 ten cases of skewed scores, intervals are still too narrow; then ``note`` says so.
 
+Draws never leave the range of the values, so below six cases they cannot reach far enough: of three cases they covered
+75 %, of two 50 %. There, limits are at least as wide as Student's, mean -/+ t * error, which cover 95 % of normal
+values; two cases alone have none, since t with one degree of freedom says nothing but that they are too few. Limits of
+scores that all lie between 0 and 1 stay there.
+
 Rates: Wilson 1927, Journal of the American Statistical Association 22: 209-212.
 """
 
@@ -15,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.blocks import (
@@ -44,6 +49,9 @@ DRAWS = 4000
 """Bootstrap draws, by default."""
 
 _FEW = 10
+_FEW_DEGREES = 4.5
+"""Degrees of freedom (five cases have four) up to which the draws do not reach far enough."""
+_TOO_FEW_DEGREES = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +129,17 @@ def score_intervals(values: CaseValues, *, seed: int, draws: int = DRAWS, level:
             found = bootstrap_intervals((_part(block, number),), seed=seed, draws=draws, level=level)
             labels |= {(model, label): one for model, one in zip(models, found, strict=True) if one.mean is not None}
     of_models = bootstrap_intervals(blocks, seed=seed, draws=draws, level=level) if blocks else ()
+    if all(0 <= value <= 1 for found in values.by_case.values() for value in found):
+        labels = {key: _within_0_1(one) for key, one in labels.items()}
+        of_models = tuple(map(_within_0_1, of_models))
     nothing = Interval(None, None, None, 0, level=level, reason="no value")
     by_model = dict(zip(models, of_models, strict=True)) if of_models else dict.fromkeys(models, nothing)
     return ScoreIntervals(by_model, dict(sorted(labels.items())))
+
+
+def _within_0_1(one: Interval) -> Interval:
+    low, high = one.low, one.high
+    return one if low is None or high is None else replace(one, low=max(low, 0.0), high=min(high, 1.0))
 
 
 def _part(block: Block, number: int) -> Block:
@@ -183,6 +199,9 @@ def _interval(
     mean, low, high = numbers
     if clusters == 0:
         return Interval(None, None, None, 0, level=level, reason="no value")
+    if variance > 0 and degrees < _TOO_FEW_DEGREES:
+        reason = "its spread rests on two independent values, too few for limits"
+        return Interval(mean, None, None, clusters, math.sqrt(variance), degrees, level, reason)
     if variance > 0:
         return Interval(mean, low, high, clusters, math.sqrt(variance), degrees, level, note=note)
     if clusters == 1:
@@ -222,7 +241,11 @@ def _limits(drawn: Array, means: Array, spread: Spread, level: float) -> tuple[A
         shifted = bias + side
         share = ndtr(bias + shifted / np.maximum(1 - bend * shifted, 1e-9))
         limits.append(_quantile(ordered, share))
-    return limits[0], limits[1]
+    reach = np.where(spread.degrees < _FEW_DEGREES, -lowest * np.sqrt(spread.variance), 0.0)
+    few = reach > 0
+    low: Array = np.where(few, np.minimum(limits[0], means - reach), limits[0])
+    high: Array = np.where(few, np.maximum(limits[1], means + reach), limits[1])
+    return low, high
 
 
 def _quantile(ordered: Array, share: Array) -> Array:

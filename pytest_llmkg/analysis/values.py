@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.analysis.dialogue import headline
+from pytest_llmkg.analysis.dialogue import finite, headline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -78,7 +78,10 @@ def values_of(
     infos: Iterable[TaskInfo],
     number: Callable[[Transcript, TaskInfo], Number | None],
 ) -> CaseValues:
-    """Like `headline_values` for any ``number`` of a dialogue, which is None when the dialogue has none."""
+    """Like `headline_values` for any ``number`` of a dialogue, which is None when the dialogue has none.
+
+    Infinite numbers and those from 10^100 count as none.
+    """
     by_name = {info.name: info for info in infos}
     found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
     tasks: dict[str, str] = {}
@@ -88,13 +91,13 @@ def values_of(
         tasks[transcript.label] = transcript.task
         entries = found.setdefault((transcript.model, transcript.label, transcript.case), [])
         info = by_name.get(transcript.task)
-        value = number(transcript, info) if info else None
+        value = finite(number(transcript, info)) if info else None
         if transcript.outcome == "error":
             errors[transcript.model, transcript.label] += 1
         elif value is None:
             missing[transcript.model, transcript.label] += 1
         else:
-            entries.append((transcript.iteration, float(value)))
+            entries.append((transcript.iteration, value))
     by_case = {key: tuple(value for _, value in sorted(found[key])) for key in sorted(found)}
     return CaseValues(by_case, dict(sorted(tasks.items())), dict(sorted(errors.items())), dict(sorted(missing.items())))
 

@@ -23,7 +23,7 @@ from pytest_llmkg.reporting.files import write_atomically
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["COMMANDS"]
 
@@ -88,8 +88,8 @@ def _pairs(text: str | None, before: Side, now: Side) -> tuple[tuple[str, str], 
         pairs = same_models(before, now)
         if not pairs:
             raise UserError(
-                f"the runs have no model in common ({', '.join(before.models) or 'none'}; "
-                f"{', '.join(now.models) or 'none'}); say which to compare by --models OLD=NEW"
+                f"the runs have no model in common ({_listed(before.models)}; {_listed(now.models)}); "
+                "say which to compare by --models OLD=NEW"
             )
         return pairs
     found = []
@@ -103,6 +103,11 @@ def _pairs(text: str | None, before: Side, now: Side) -> tuple[tuple[str, str], 
     if not found:
         raise UserError("--models names none; leave it out to compare all models of both runs")
     return tuple(dict.fromkeys(found))
+
+
+def _listed(models: Sequence[str]) -> str:
+    """The names on one line, with escapes for what could steer a terminal or a CI system."""
+    return ", ".join(map(repr, models)) or "none"
 
 
 def _page(path: Path, base: Path) -> str | None:

@@ -109,6 +109,7 @@ def _significant(rule: Rule, label: str | None, one: Comparison, p: float | None
         limit=rule.limit,
         text=text,
         note=" ".join(note for note in notes if note) or None,
+        blind=passed and _is_blind(one, rule.limit, tests),
     )
 
 
@@ -132,10 +133,15 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def _is_blind(one: Comparison, alpha: float, tests: int) -> bool:
+    """Whether even a drop of all values could not be significant: 0.5^n is the smallest p of n values."""
+    return bool(0.5**one.difference.clusters > alpha / tests)
+
+
 def _blind_spot(one: Comparison, alpha: float, tests: int) -> str:
     """What the test could not have seen; the first step of Holm's correction tests at alpha by the number of tests."""
     level, units = alpha / tests, one.difference.clusters
-    if 0.5**units > level:
+    if _is_blind(one, alpha, tests):
         return f"{units} independent values are too few for any drop to be significant."
     # A one-sided test at this level rejects drops as often as a two-sided one at twice the level.
     found = detectable(one.difference, alpha=2 * level, power=_POWER) if 2 * level < _POWER else None

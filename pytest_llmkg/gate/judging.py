@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -52,21 +53,48 @@ def judge(now: Side, before: Side | None, rules: Sequence[Rule], *, seed: int) -
     for rule in rules:
         if rule.kind in _SINGLE:
             verdicts[rule] = [_SINGLE[rule.kind](rule, scope, now) for scope in _scopes(rule, now, tasks)]
-    judged = [
+    judged = tuple(
         verdict for rule in rules if rule.kind != "allow" for verdict in verdicts.get(rule) or [_nothing(rule, before)]
-    ]
+    )
     return GateResult(
         run=now.header.run,
         baseline=None if before is None else before.header.run,
         rules=tuple(rule.text for rule in rules),
-        verdicts=tuple(judged),
-        findings=_findings(now, before),
+        verdicts=judged,
+        findings=_findings(now, before, rules, judged),
         allowed=tuple(rule.name for rule in rules if rule.kind == "allow" and rule.name),
     )
 
 
-def _findings(now: Side, before: Side | None) -> tuple[Finding, ...]:
-    return gaps_of(now) if before is None else compare_sides(before, now)
+def _findings(now: Side, before: Side | None, rules: Sequence[Rule], judged: Sequence[Verdict]) -> tuple[Finding, ...]:
+    found = list(gaps_of(now) if before is None else compare_sides(before, now))
+    if not any(rule.kind == "errors" and rule.label is None and rule.model is None for rule in rules):
+        found += _lost(now, before)
+    for rule in rules:
+        own = [verdict for verdict in judged if verdict.rule == rule.text]
+        if blind := sum(verdict.blind for verdict in own):
+            text = f"{blind} of {len(own)} verdicts of {rule.text!r} rest on too few values to fail whatever they are"
+            found.append(Finding("note", f"{text}; ask more cases, or add a rule like drop:0.1"))
+    return tuple(found)
+
+
+def _lost(now: Side, before: Side | None) -> Iterator[Finding]:
+    """Dialogues that ended as errors and are judged by no rule, but for those that the baseline has values of.
+
+    Those are told as missing by `compare_sides`.
+    """
+    told = {_dialogue(one) for one in (before.transcripts if before else ()) if one.outcome != "error"}
+    asked = Counter((one.model, one.label) for one in now.transcripts)
+    lost = Counter(
+        (one.model, one.label) for one in now.transcripts if one.outcome == "error" and _dialogue(one) not in told
+    )
+    for (model, label), number in sorted(lost.items()):
+        text = f"{number} of {asked[model, label]} dialogues of model {model!r} on {label!r} ended as errors"
+        yield Finding("missing", f"{now.name}: {text}, which no rule errors:N judges")
+
+
+def _dialogue(one: Transcript) -> tuple[str, str, str, int]:
+    return one.model, one.label, one.case, one.iteration
 
 
 def _nothing(rule: Rule, before: Side | None) -> Verdict:
@@ -97,7 +125,12 @@ def _min(rule: Rule, scope: _Scope, now: Side) -> Verdict:
     name = "headline score" if rule.name is None else rule.name
     if found.mean is None:
         return _verdict(rule, scope, None, f"no dialogue has the {name}", passed=False)
+    if rule.name is None and found.missing:
+        text = f"{found.missing} evaluated dialogues have no {name}, so the mean cannot be judged"
+        return _verdict(rule, scope, None, text, passed=False)
     notes = []
+    if found.missing:
+        notes.append(f"{found.missing} dialogues have no such score and are left out")
     if found.errors:
         notes.append(f"{found.errors} dialogues ended as errors and are left out")
     if found.without:
@@ -118,8 +151,9 @@ def _cost(rule: Rule, scope: _Scope, _now: Side) -> Verdict:
     text = f"${cost.known:.4f} for {cost.answers} answers (at most ${rule.limit:g})"
     if cost.unknown:
         text += f"; the price of {cost.unknown} answers is unknown, so the limit cannot be checked"
+    note = f"what {cost.failed_unknown} failed calls cost is unknown" if cost.failed_unknown else None
     passed = cost.answers > 0 and not cost.unknown and cost.known <= rule.limit + _ROUNDING
-    return _verdict(rule, scope, cost.known, text, passed=passed)
+    return _verdict(rule, scope, cost.known, text, passed=passed, note=note)
 
 
 def _seconds(rule: Rule, scope: _Scope, _now: Side) -> Verdict:

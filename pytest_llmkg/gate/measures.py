@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.analysis.dialogue import dialogue_scores, has_dialogues, headline
+from pytest_llmkg.analysis.dialogue import dialogue_scores, finite, has_dialogues, headline
 from pytest_llmkg.analysis.values import values_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class MeanScore:
         dialogues: values in it.
         labels: labels with a value.
         errors: dialogues that broke off, so that they have none.
+        missing: evaluated dialogues without the score; of a score by name, which not every task has, only those under
+            labels where others have it.
         without: labels without any value.
     """
 
@@ -33,16 +35,18 @@ class MeanScore:
     dialogues: int
     labels: int
     errors: int
+    missing: int
     without: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """US dollars as far as known, and how many of the answers have no known price."""
+    """US dollars as far as known, how many of the answers have no known price, and how many of the failed calls."""
 
     known: float
     answers: int
     unknown: int
+    failed_unknown: int
 
 
 def mean_score(transcripts: Sequence[Transcript], infos: Iterable[TaskInfo], name: str | None) -> MeanScore:
@@ -57,6 +61,7 @@ def mean_score(transcripts: Sequence[Transcript], infos: Iterable[TaskInfo], nam
         dialogues=sum(map(len, by_label.values())),
         labels=len(means),
         errors=sum(values.errors.values()),
+        missing=sum(number for (_, label), number in values.missing.items() if name is None or by_label[label]),
         without=tuple(label for label, found in by_label.items() if not found),
     )
 
@@ -75,21 +80,31 @@ def score_named(transcript: Transcript, info: TaskInfo, name: str) -> Number | N
 
 
 def cost_of(transcripts: Iterable[Transcript]) -> Cost:
-    """What all answers and failed calls cost; an answer from the cache counts with what it cost when it was paid."""
+    """What all answers and failed calls cost; an answer from the cache counts with what it cost when it was paid.
+
+    A price below 0 or beyond all bounds is none.
+    """
     answers: list[Answer] = []
     failed = []
     for one in transcripts:
         own = [turn.answer for turn in one.turns] + ([one.unevaluated] if one.unevaluated else [])
         answers += own
         failed += [*one.failed_calls, *(call for answer in own for call in answer.failed_calls)]
-    costs = [answer.usage.cost for answer in answers]
-    known = [cost for cost in (*costs, *(call.usage.cost for call in failed)) if cost is not None]
-    return Cost(math.fsum(known), len(answers), costs.count(None))
+    costs = [_price(answer.usage.cost) for answer in answers]
+    failed_costs = [_price(call.usage.cost) for call in failed]
+    known = [cost for cost in (*costs, *failed_costs) if cost is not None]
+    return Cost(math.fsum(known), len(answers), costs.count(None), failed_costs.count(None))
+
+
+def _price(cost: float | None) -> float | None:
+    found = finite(cost)
+    return None if found is None or found < 0 else found
 
 
 def answering_seconds(transcripts: Iterable[Transcript]) -> list[float]:
     """Seconds that the model took for all answers of each evaluated dialogue; waiting for a free place is left out."""
-    return [math.fsum(turn.answer.seconds for turn in one.turns) for one in transcripts if one.outcome != "error"]
+    evaluated = [one for one in transcripts if one.outcome != "error"]
+    return [math.fsum(finite(turn.answer.seconds) or 0.0 for turn in one.turns) for one in evaluated]
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -23,6 +23,7 @@ class Verdict:
         limit: the rule's number.
         text: one sentence.
         note: what to know beside it, else None.
+        blind: passed, and would have whatever the scores were, since they are too few.
     """
 
     rule: str
@@ -33,6 +34,7 @@ class Verdict:
     limit: float
     text: str
     note: str | None = None
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True)

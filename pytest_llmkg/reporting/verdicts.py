@@ -5,9 +5,10 @@ The section ``gate`` of ``report.json`` (and ``llmkg gate --json``):
 - ``schema``: 1, the number of this layout;
 - ``passed``: whether the gate passed; ``run``, ``baseline`` (null without one), ``rules`` (as given, with the default);
 - ``verdicts``: a list of ``rule``, ``model`` and ``label`` (null: all together), ``passed``, ``value`` (null: could not
-  be measured), ``limit``, ``text``, ``note`` (null: none). What ``value`` is depends on the rule: the difference of
-  means (``drop``), the corrected one-sided p (``significant-drop``), a mean (``min``), a number (``errors``),
-  US dollars (``max-cost``), seconds (``max-seconds``);
+  be measured), ``limit``, ``text``, ``note`` (null: none), ``blind`` (no scores could have failed it, since they are
+  too few). What ``value`` is depends on the rule: the difference of means (``drop``), the corrected one-sided p
+  (``significant-drop``), a mean (``min``), a number (``errors``), US dollars (``max-cost``), seconds
+  (``max-seconds``);
 - ``findings``: a list of ``kind`` (``missing``, ``signature``, ``prices``, ``note``), ``text``, ``fails`` (whether it
   fails the gate); ``allowed``: kinds that were allowed.
 """

@@ -130,3 +130,13 @@ def test_order_of_dialogues_changes_nothing(chance: random.Random) -> None:
     chance.shuffle(transcripts)
     assert label_rows(transcripts, INFOS) == expected_labels
     assert ranking(*transcripts) == expected_models
+
+
+@pytest.mark.parametrize("huge", [1e308, float("inf"), 10**400])
+def test_numbers_beyond_all_bounds_are_none(huge: float) -> None:
+    usage = Usage(cost=huge if isinstance(huge, float) else 1e200)
+    odd = make_transcript(make_turn({"f1": huge}, usage=usage), case="b", seconds=1e308)
+    rows = label_rows([flat("m", 0.5), odd], INFOS)
+    assert (rows[0].mean, rows[0].counts) == (0.5, Counts(scored=2, missing=1))
+    (row,) = model_rows(rows, [flat("m", 0.5), odd, odd])
+    assert (row.mean, row.cost, row.cost_known, row.seconds) == (0.5, None, False, 1.0)

@@ -63,3 +63,8 @@ def test_interval_of_the_mean_gain() -> None:
     assert found.clusters == 4
     assert found.low is not None
     assert found.low < 0
+
+
+def test_scores_beyond_all_bounds_count_as_absent() -> None:
+    assert turn_scores(talk(1e308, 0.5), DIALOGUE) == (0.0, 0.5)
+    assert turn_scores(talk(float("inf")), DIALOGUE) is None

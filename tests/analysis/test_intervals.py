@@ -179,6 +179,36 @@ def test_coverage_of_the_true_mean(cases: int, labels: int, shared: bool, expect
     assert sum(naive) < sum(hits)  # iterations taken as independent: too narrow
 
 
+@pytest.mark.parametrize("cases", [3, 4, 5])
+def test_few_cases_are_covered_too(cases: int) -> None:
+    """Draws alone cover 75 to 90 % there, since they never leave the range of the values."""
+    rng, runs = np.random.default_rng(cases), 250
+    held = 0
+    for seed in range(runs):
+        both = from_arrays({"L": rng.normal(5, 1, (1, cases, 2))})
+        one = score_intervals(both, seed=seed, draws=500).models["m000"]
+        assert one.low is not None
+        assert one.high is not None
+        held += one.low <= 5 <= one.high
+    assert scipy.stats.binomtest(held, runs, 0.95).pvalue > 0.01, held
+
+
+def test_two_cases_have_no_limits_but_an_error() -> None:
+    one = score_intervals(one_label({"m": [0.2, 0.8]}), seed=1).models["m"]
+    assert (one.mean, one.low, one.high) == (0.5, None, None)
+    assert one.error == pytest.approx(0.3)
+    assert one.reason == "its spread rests on two independent values, too few for limits"
+
+
+def test_limits_of_scores_stay_where_scores_are() -> None:
+    inside = score_intervals(one_label({"m": [0.1, 0.9, 1.0]}), seed=1)
+    assert (inside.models["m"].low, inside.models["m"].high) == (0.0, 1.0)
+    assert (inside.labels["m", "L"].low, inside.labels["m", "L"].high) == (0.0, 1.0)
+    outside = score_intervals(one_label({"m": [0.1, 0.9, 1.1]}), seed=1).models["m"]
+    assert outside.low is not None
+    assert outside.low < 0
+
+
 values_by_case = st.dictionaries(
     st.tuples(st.sampled_from("mno"), st.sampled_from("ABC"), st.sampled_from("abcd")),
     st.lists(st.sampled_from([0.0, 0.1, 0.3, 1.0]), max_size=3).map(tuple),

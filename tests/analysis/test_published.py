@@ -385,3 +385,11 @@ def test_a_broken_configuration_is_told_with_its_place(before: str, after: str, 
     with pytest.raises(UserError, match=r"^by hand: ") as caught:
         parse_config(CONFIG.replace(before, after, 1), "by hand")
     assert told in str(caught.value)
+
+
+def test_a_label_that_broke_off_does_not_hide_the_one_that_stands_for_it(config: PublishedConfig) -> None:
+    broken = make_transcript(model="m", label="A", error="down")
+    found = analysed(config, asked("m", {"A-other": [0.5, 1.0], "B": [0.25]}), [broken])
+    row = rows(found)["m"]
+    assert row.labels == ("A-other", "B")
+    assert row.mean == pytest.approx((0.75 + 0.25) / 2)

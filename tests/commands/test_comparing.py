@@ -92,7 +92,11 @@ def test_usage_errors(runs: tuple[str, str], more: list[str], said: str, capsys:
 def test_no_model_in_common(tmp_path: Path, runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     other = stored(tmp_path / "other", one_model([1.0], "z"))
     assert main(["compare", runs[0], str(other)]) == 2
-    assert "no model in common (a, b; z); say which to compare by --models OLD=NEW" in capsys.readouterr().err
+    assert "no model in common ('a', 'b'; 'z'); say which to compare by --models OLD=NEW" in capsys.readouterr().err
+    evil = stored(tmp_path / "evil", one_model([1.0], "x\n::error::y\x1b[31m"))
+    assert main(["compare", runs[0], str(evil)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert r"'x\n::error::y\x1b[31m'" in line
 
 
 def test_threshold(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

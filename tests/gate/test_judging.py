@@ -11,7 +11,7 @@ from pytest_llmkg.gate import GateResult, judge, parse_rules
 from pytest_llmkg.gate.measures import percentile, score_named
 from pytest_llmkg.records import Answer, Evaluation, FailedCall, ModelSpec, ScoreSet, Turn, Usage
 from tests.builders import DIALOGUE, FLAT, make_transcript, make_turn
-from tests.run_pairs import header_of, one_model, side
+from tests.run_pairs import header_of, one_model, side, transcripts_of
 
 if TYPE_CHECKING:
     from tests.run_pairs import Scores
@@ -110,6 +110,14 @@ def test_power_is_told() -> None:
     few = gate(one_model([0.5, 0.5, 0.5]), one_model([1.0, 1.0, 1.0]), "significant-drop:0.05")
     assert few.passed
     assert "3 independent values are too few for any drop to be significant" in str(few.verdicts[0].note)
+    assert few.verdicts[0].blind
+    (told,) = few.findings
+    assert told.kind == "note"
+    assert told.text == (
+        "1 of 1 verdicts of 'significant-drop:0.05' rest on too few values to fail whatever they are; ask more cases, "
+        "or add a rule like drop:0.1"
+    )
+    assert not gate(BEFORE, BEFORE, "significant-drop:0.05").verdicts[0].blind
 
 
 def test_one_value_only_and_no_value() -> None:
@@ -272,3 +280,66 @@ def test_seconds_are_those_of_answering() -> None:
 )
 def test_percentile(values: list[float], share: float, found: float) -> None:
     assert percentile(values, share) == found
+
+
+def test_errors_that_no_rule_judges_are_findings() -> None:
+    now = one_model([0.9, None, None, None])
+    for rule in ("min:0.8", "max-seconds:9"):
+        result = gate(now, None, rule)
+        assert not result.passed
+        assert result.findings[0].text == (
+            "this run: 3 of 4 dialogues of model 'm' on 'Flat' ended as errors, which no rule errors:N judges"
+        )
+    assert gate(now, None, "min:0.8", "errors:3").passed
+    assert gate(now, None, "min:0.8", "allow:missing").passed
+    assert not gate(now, None, "min:0.8", "errors:3%n*").passed
+    both = gate(now, now, "significant-drop:0.05")
+    assert [finding.kind for finding in both.findings] == ["missing", "note"]
+    assert not both.passed
+    # Those that the baseline has values of are told once.
+    texts = [finding.text for finding in gate(now, one_model([0.9, 0.9, None, None]), "drop:1").findings]
+    assert len(texts) == 2
+    assert "lacks 1 of 2 dialogues" in texts[0]
+    assert "2 of 4 dialogues" in texts[1]
+
+
+def test_dialogues_without_a_headline_score_cannot_be_judged() -> None:
+    scores = one_model([0.9, 0.9])
+    found = transcripts_of(scores)
+    odd = (found[0], replace(found[1], turns=(make_turn({"other": 1.0}),)))
+    this = Side("this run", header_of(scores), odd)
+    result = judge(this, None, parse_rules(["min:0.8", "min:f1:0.8"], has_baseline=False), seed=1)
+    assert [verdict.passed for verdict in result.verdicts] == [False, True]
+    assert "1 evaluated dialogues have no headline score" in result.verdicts[0].text
+    assert result.verdicts[1].note == "1 dialogues have no such score and are left out"
+
+
+@pytest.mark.parametrize("score", [float("inf"), 1e308, -1e308, 10**400])
+def test_scores_beyond_all_bounds_are_none(score: float) -> None:
+    now = one_model([0.9, 0.9])
+    found = transcripts_of(now)
+    odd = Side("this run", header_of(now), (found[0], replace(found[1], turns=(make_turn({"f1": score}),))))
+    rules = parse_rules(["min:0.5", "drop:0.5", "significant-drop:0.05", "min:f1:0.95"], has_baseline=True)
+    result = judge(odd, side(now, "the baseline"), rules, seed=1)
+    assert [verdict.passed for verdict in result.verdicts] == [False, True, True, False]
+    assert "1 case could not be compared" in str(result.verdicts[1].note)
+
+
+@pytest.mark.parametrize("cost", [-1.0, 1e308, float("inf")])
+def test_prices_below_zero_or_beyond_all_bounds_are_unknown(cost: float) -> None:
+    turn = make_turn({"f1": 1.0}, usage=Usage(cost=cost))
+    scores = one_model([1.0, 1.0])
+    run = Side("this run", header_of(scores), transcripts_of(scores, turns=(turn,)))
+    verdict = judge(run, None, parse_rules(["max-cost:1"], has_baseline=False), seed=1).verdicts[0]
+    assert not verdict.passed
+    assert "the price of 2 answers is unknown" in verdict.text
+
+
+def test_failed_calls_of_unknown_price_are_told() -> None:
+    scores = one_model([1.0])
+    turn = make_turn({"f1": 1.0}, usage=Usage(cost=0.5))
+    calls = (FailedCall("HTTP 500", 500), FailedCall("time out", None, Usage(cost=0.25)))
+    run = Side("this run", header_of(scores), transcripts_of(scores, turns=(turn,), failed_calls=calls))
+    verdict = judge(run, None, parse_rules(["max-cost:0.75"], has_baseline=False), seed=1).verdicts[0]
+    assert verdict.passed
+    assert verdict.note == "what 1 failed calls cost is unknown"

@@ -170,6 +170,7 @@ def test_json() -> None:
         "limit": 0.1,
         "text": "fell by 0.5",
         "note": None,
+        "blind": False,
     }
 
 

@@ -24,6 +24,7 @@ from pytest_llmkg.pipelines.prompting import (
     Outline,
     first_messages,
     interpretation_text,
+    on_one_line,
     outline_messages,
     read_outline,
 )
@@ -158,7 +159,9 @@ class Pipeline:
 
     def _opening(self, question: Question, indexes: _Indexes, found: _Found) -> tuple[Message, ...]:
         known = {**WELL_KNOWN, **question.prefixes}
-        block = schema_block(found.classes, indexes.schema.profile.labels, known, self._settings)
+        told = indexes.schema.profile.labels
+        labels = {use.iri: tuple(map(on_one_line, told.get(use.iri, ()))) for use in found.classes}
+        block = schema_block(found.classes, labels, known, self._settings)
         used = {name: iri for name, iri in known.items() if name in question.prefixes or f"{name}:" in block}
         return first_messages(replace(question, prefixes=used), found.examples, block)
 

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from pytest_llmkg.contracts import Example, QueryResult
     from pytest_llmkg.records import Question
 
-__all__ = ["Outline", "complaint_text", "first_messages", "interpretation_text", "outline_messages", "read_outline"]
+__all__ = [
+    "Outline",
+    "complaint_text",
+    "first_messages",
+    "interpretation_text",
+    "on_one_line",
+    "outline_messages",
+    "read_outline",
+]
 
 _RULES = """\
 You turn questions into SPARQL 1.1 queries on the knowledge graph "{kg}".
@@ -27,7 +35,7 @@ You turn questions into SPARQL 1.1 queries on the knowledge graph "{kg}".
   name is wanted, and a number where something is counted. Use ASK when the answer is yes or no.
 """
 _EXAMPLES = "These questions on the same graph are answered by these queries:\n\n{examples}"
-_EXAMPLE = "Example: {question}\n```sparql\n{query}\n```"
+_EXAMPLE = "Example: {question}\n{fence}sparql\n{query}\n{fence}"
 _ASK = """\
 Write a SPARQL query for this question.
 
@@ -59,17 +67,19 @@ The result of your query ({count} rows):
 
 Please answer the question in one or two sentences from this result alone, in the language of the question."""
 _LONGEST_DETAIL = 4_000
+_MOST_DETAILS = 20
+_TICKS = re.compile("`{3,}")
 _PART = re.compile(r"^[\s>*-]*(part|class)\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _MOST_PARTS = 8
 
 
 def first_messages(question: Question, examples: Sequence[Example], schema: str) -> tuple[Message, ...]:
     """The dialogue's beginning: rules and examples as the system's words, schema and question as the user's."""
-    shown = "\n\n".join(_EXAMPLE.format(question=e.question, query=e.query.strip()) for e in examples)
+    shown = "\n\n".join(map(_example, examples))
     rules = _RULES.format(kg=question.kg)
     prefixes = "\n".join(f"{name}: <{iri}>" for name, iri in question.prefixes.items())
     ask = _ASK.format(
-        question=" ".join(question.text.split()),
+        question=on_one_line(question.text),
         schema=_SCHEMA.format(schema=schema) if schema else "",
         prefixes=_PREFIXES.format(prefixes=prefixes) if prefixes else "",
     )
@@ -77,10 +87,22 @@ def first_messages(question: Question, examples: Sequence[Example], schema: str)
     return (Message("system", system), Message("user", ask))
 
 
+def _example(example: Example) -> str:
+    """An example with fences that are longer than any in its query."""
+    inner = max((len(ticks) for ticks in _TICKS.findall(example.query)), default=2)
+    return _EXAMPLE.format(question=on_one_line(example.question), query=example.query.strip(), fence="`" * (inner + 1))
+
+
+def on_one_line(text: str) -> str:
+    """``text``, which may be anybody's, without line breaks and fences, so that it ends no block of the prompt."""
+    return _TICKS.sub("'''", " ".join(text.split()))
+
+
 def complaint_text(kind: str, details: Sequence[str] = ()) -> str:
     """What the model is told of a try that failed: ``missing``, ``syntax``, ``schema``, ``execution`` or ``empty``."""
-    lines = "\n".join(f"- {shortened(' '.join(detail.split()), _LONGEST_DETAIL)}" for detail in details)
-    return _COMPLAINTS[kind].format(details=lines)
+    shown = [f"- {on_one_line(shortened(detail, _LONGEST_DETAIL))}" for detail in details[:_MOST_DETAILS]]
+    left = [f"(and {len(details) - _MOST_DETAILS} more)"] if len(details) > _MOST_DETAILS else []
+    return _COMPLAINTS[kind].format(details="\n".join([*shown, *left]))
 
 
 def interpretation_text(result: QueryResult, most: int) -> str:
@@ -88,7 +110,8 @@ def interpretation_text(result: QueryResult, most: int) -> str:
     if result.boolean is not None:
         return _INTERPRET.format(count=1, rows=str(result.boolean).lower())
     rows = [
-        " | ".join("" if term is None else shortened(term.value, 200) for term in row) for row in result.rows[:most]
+        " | ".join("" if term is None else on_one_line(shortened(term.value, 200)) for term in row)
+        for row in result.rows[:most]
     ]
     left = [f"(and {len(result.rows) - most} more)"] if len(result.rows) > most else []
     return _INTERPRET.format(count=len(result.rows), rows="\n".join([" | ".join(result.variables), *rows, *left]))
@@ -104,7 +127,7 @@ class Outline:
 
 def outline_messages(question: Question) -> tuple[Message, ...]:
     """Asks for the `Outline` of a question."""
-    return (Message("user", _OUTLINE.format(kg=question.kg, question=" ".join(question.text.split()))),)
+    return (Message("user", _OUTLINE.format(kg=question.kg, question=on_one_line(question.text))),)
 
 
 def read_outline(text: str) -> Outline:

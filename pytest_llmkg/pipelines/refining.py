@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Attempt", "Subject", "best_attempt", "check_attempt", "query_in", "refine"]
 
 _LONGEST_NOTE = 10_000
+_MOST_NOTES = 100
 _QUERY = re.compile(r"\b(?:select|ask|construct|describe)\b", re.IGNORECASE)
 # How far a try came; the first of the furthest is not better than the last.
 _RANKS = {"missing": 0, "syntax": 1, "execution": 2, "schema": 3, "empty": 4, "ok": 5}
@@ -66,7 +67,8 @@ class Attempt:
     def note(self) -> dict[str, Json]:
         """The try as it is kept beside the answer."""
         query = None if self.query is None else shortened(self.query, _LONGEST_NOTE)
-        return {"kind": self.kind, "query": query, "details": [shortened(one, _LONGEST_NOTE) for one in self.details]}
+        details = [shortened(one, _LONGEST_NOTE) for one in self.details[:_MOST_NOTES]]
+        return {"kind": self.kind, "query": query, "details": [*details]}
 
 
 def query_in(text: str) -> str | None:

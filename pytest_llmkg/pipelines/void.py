@@ -5,6 +5,7 @@ Vocabulary: https://www.w3.org/TR/void/ with the extension for datatypes, http:/
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import GraphText, Term
@@ -26,6 +27,7 @@ _NAMES = (
     *("linkPredicate", "subjectsTarget", "objectsTarget"),
 )
 _EXTENDED = (f"{_EXT}datatypePartition", f"{_EXT}datatype")
+_COUNT = re.compile(r"[0-9]{1,18}")
 _PREFIXES = {"void": _VOID, "void-ext": _EXT, "xsd": XSD}
 _RDF_DATATYPES = {f"http://www.w3.org/1999/02/22-rdf-syntax-ns#{name}" for name in ("langString", "HTML", "JSON")}
 Node = dict[str, list[Term]]
@@ -100,13 +102,13 @@ def _class_partitions(nodes: Mapping[Term, Node]) -> Iterator[tuple[str, Node]]:
     """Classes with their partitions that list properties."""
     for node in nodes.values():
         if f"{_VOID}propertyPartition" in node:
-            yield from ((term.value, node) for term in node.get(f"{_VOID}class", ()) if term.kind == "iri")
+            yield from ((term.value, node) for term in _iris(node, f"{_VOID}class"))
 
 
 def _property_partitions(node: Node, nodes: Mapping[Term, Node]) -> Iterator[tuple[str, Node]]:
     for term in node.get(f"{_VOID}propertyPartition", ()):
         part = nodes.get(term, {})
-        yield from ((name.value, part) for name in part.get(f"{_VOID}property", ()))
+        yield from ((name.value, part) for name in _iris(part, f"{_VOID}property"))
 
 
 def _ranges(part: Node, nodes: Mapping[Term, Node]) -> Iterator[tuple[str, int]]:
@@ -114,24 +116,28 @@ def _ranges(part: Node, nodes: Mapping[Term, Node]) -> Iterator[tuple[str, int]]
     for partition, name in kinds:
         for term in part.get(partition, ()):
             inner = nodes.get(term, {})
-            yield from ((value.value, _number(inner, f"{_VOID}triples")) for value in inner.get(name, ()))
+            yield from ((value.value, _number(inner, f"{_VOID}triples")) for value in _iris(inner, name))
 
 
 def _links(nodes: Mapping[Term, Node]) -> Iterator[tuple[str, str, str, int]]:
     """Linksets whose two ends are class partitions: class, property, class, number of triples."""
     for node in nodes.values():
-        for name in node.get(f"{_VOID}linkPredicate", ()):
+        for name in _iris(node, f"{_VOID}linkPredicate"):
             for source in _classes_at(node.get(f"{_VOID}subjectsTarget", ()), nodes):
                 for target in _classes_at(node.get(f"{_VOID}objectsTarget", ()), nodes):
                     yield source, name.value, target, _number(node, f"{_VOID}triples")
 
 
 def _classes_at(ends: Sequence[Term], nodes: Mapping[Term, Node]) -> Iterator[str]:
-    return (term.value for end in ends for term in nodes.get(end, {}).get(f"{_VOID}class", ()))
+    return (term.value for end in ends for term in _iris(nodes.get(end, {}), f"{_VOID}class"))
+
+
+def _iris(node: Node, name: str) -> Iterator[Term]:
+    return (term for term in node.get(name, ()) if term.kind == "iri")
 
 
 def _number(node: Node, name: str) -> int:
-    return max((int(term.value) for term in node.get(name, ()) if term.value.isdecimal()), default=0)
+    return max((int(term.value) for term in node.get(name, ()) if _COUNT.fullmatch(term.value)), default=0)
 
 
 def void_text(profile: GraphProfile, dataset: str) -> str:

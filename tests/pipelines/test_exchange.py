@@ -53,6 +53,25 @@ def test_a_void_description_becomes_a_schema() -> None:
     assert PropertyUse(f"{H}near", 0, ((f"{H}Ship", 7),)) in quay.properties
 
 
+ODD_VOID = [
+    ("", ()),
+    ("<#data> void:classPartition 3 .", ()),
+    ("[] void:class 'C' ; void:propertyPartition 'p' .", ()),
+    ("_:a void:class h:C ; void:propertyPartition _:a ; void:property h:p ; void:classPartition _:a .", (f"{H}p",)),
+    ("[] void:class h:C ; void:propertyPartition [ void:property 'p', _:b, h:p ] .", (f"{H}p",)),
+    (f"[] void:class h:C ; void:entities '{'9' * 5000}' ; void:propertyPartition [ void:property h:p ] .", (f"{H}p",)),
+    ("[] void:class h:C ; void:entities -3, '٣', 'x' ; void:propertyPartition h:nowhere .", ()),
+    ("[] void:linkPredicate 'l' ; void:subjectsTarget <#a> ; void:objectsTarget <#a> . <#a> void:class h:C .", ()),
+]
+
+
+@pytest.mark.parametrize(("triples", "properties"), ODD_VOID)
+def test_odd_descriptions_tell_what_they_can(triples: str, properties: tuple[str, ...]) -> None:
+    found = profile_from_void(VOID.partition("<#data>")[0] + triples)
+    assert tuple(use.iri for one in found.classes for use in one.properties) == properties
+    assert all(one.count == 0 for one in found.classes)
+
+
 def test_shapes_of_a_void_description() -> None:
     profile = profile_from_void(VOID)
     shown = schema_block(

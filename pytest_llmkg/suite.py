@@ -15,7 +15,7 @@ from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
 from pytest_llmkg.data_files import fixtures_root
-from pytest_llmkg.endpoints import Endpoints, with_endpoints
+from pytest_llmkg.endpoints import Endpoint, Endpoints, with_endpoints
 from pytest_llmkg.endpoints.tables import load_endpoint_table
 from pytest_llmkg.errors import ConnectorError, LlmkgError, UserError
 from pytest_llmkg.models import load_model_table, model_table_paths, resolve_models
@@ -85,7 +85,8 @@ class Suite:
         infos = [task.info for task in self.tasks if task.info.name in used]
         inside = [replace(spec, id=f"{spec.id} in {name}") for name, spec in self.wrapped.items()]
         models = (*self.models, *inside)
-        return suite_signature(models, infos, self.all_cases, settings.seed, settings.iterations, settings.max_turns)
+        limits = (settings.seed, settings.iterations, settings.max_turns)
+        return suite_signature(models, infos, self.all_cases, *limits, self.endpoints.served())
 
     def plan(self, task_names: Sequence[str], parameters: Sequence[str]) -> tuple[PlannedTest, ...]:
         """The tests of ``task_names`` (all tasks when empty), in the order label, case, model, iteration.
@@ -186,7 +187,20 @@ def build_suite(
     choice = _Choice(settings.tasks)
     cases = load_case_files(paths, data / "graphs", task_registry, settings.seed, choice.wants, graphs)
     choice.check()
+    for case in cases:
+        _check_address(case)
     return Suite(settings, task_registry, connector_registry, models, cases, wrapped, graphs, endpoints)
+
+
+def _check_address(case: Case) -> None:
+    """Complains about an endpoint that is none, or whose address holds a secret, before it stands in a run file."""
+    address = case.data.get("endpoint")
+    if not isinstance(address, str):
+        return
+    try:
+        Endpoint(address)
+    except UserError as error:
+        raise UserError(f"case {case.label}/{case.id}: {error}") from error
 
 
 def _checked(lists: Iterable[object], kind: type[T], hook: str) -> Iterator[T]:

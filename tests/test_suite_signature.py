@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_llmkg.records import Case, ModelSpec
-from pytest_llmkg.suite_signature import model_hash, signature_digest, suite_differences, suite_signature
+from pytest_llmkg.suite_signature import (
+    model_hash,
+    signature_digest,
+    suite_differences,
+    suite_signature,
+    without_secrets,
+)
 from tests import strategies
 from tests.builders import DIALOGUE, FLAT
 
@@ -91,6 +97,87 @@ def test_secrets_in_the_address_and_limits_do_not_matter() -> None:
     assert model_hash(replace(spec, api_base="https://models.example:8000/@me")) != model_hash(
         replace(spec, api_base="https://models.example:8000/@you")
     )
+
+
+def at(place: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """The signature of a case that asks a graph from outside."""
+    return signature(cases=[Case("q1", "Flat", "X-en", {"kg": "shore", **place}, **changed)])
+
+
+FILE, OTHER = (f"kg:shore@sha256:{digit * 64}" for digit in "ab")
+ADDRESS = "http://h:7878/query"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            {"endpoint": ADDRESS},
+            {"endpoint": "http://h:7879/query"},
+            f"graph 'shore' is http://h:7879/query, was {ADDRESS}",
+        ),
+        ({"graph": FILE}, {"endpoint": ADDRESS}, f"graph 'shore' is {ADDRESS}, was sha256:{'a' * 64}"),
+        ({"graph": FILE}, {"graph": OTHER}, f"graph 'shore' is sha256:{'b' * 64}, was sha256:{'a' * 64}"),
+        (
+            {"endpoint": ADDRESS, "services": {"prices": "http://p/sparql"}},
+            {"endpoint": ADDRESS, "services": {"prices": "https://p/sparql"}},
+            "graph 'shore: prices' is https://p/sparql, was http://p/sparql",
+        ),
+    ],
+)
+def test_another_graph_is_named(old: dict[str, Any], new: dict[str, Any], told: str) -> None:
+    assert suite_differences(at(old), at(new)) == (told, "task variant 'X-en' has other cases")
+    assert not suite_differences(at(new), at(new))
+    sealed = suite_differences(at(old, sealed=True), at(new, sealed=True))
+    assert sealed == ("task variant 'X-en' has other cases",)  # tells nothing of a sealed case
+    assert not suite_differences(at(new, sealed=True), at(new))
+
+
+def test_graphs_inside_a_case_are_told_by_their_content() -> None:
+    found = suite_differences(at({"graph": "<urn:a> a <urn:B> ."}), at({"graph": "<urn:a> a <urn:C> ."}))
+    assert found == ("task variant 'X-en' has other cases",)
+
+
+def test_what_settings_say_of_an_endpoint_takes_the_place_of_its_address() -> None:
+    def at_port(port: int, version: str) -> dict[str, Any]:
+        address = f"http://h:{port}/query"
+        case = Case("q1", "Flat", "X-en", {"kg": "shore", "endpoint": address})
+        return signature(cases=[case], declared={address: version})
+
+    assert not suite_differences(at_port(1, "shore 2026"), at_port(2, "shore 2026"))
+    assert suite_differences(at_port(1, "shore 2026"), at_port(1, "shore 2027")) == (
+        "graph 'shore' is shore 2027, was shore 2026",
+        "task variant 'X-en' has other cases",
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://me:hunter2@h/sparql", "http://h/sparql"),
+        ("http://h/sparql?token=hunter2&default-graph-uri=urn:a", "http://h/sparql?token=***&default-graph-uri=urn:a"),
+        ("http://h/sparql?graph=urn:a&api_key=hunter2#x", "http://h/sparql?graph=urn:a&api_key=***#x"),
+        (
+            "http://h/sparql?AccessKey=hunter2;x-amz-signature=hunter2",
+            "http://h/sparql?AccessKey=***;x-amz-signature=***",
+        ),
+        ("http://h/sparql?author=me&keyword=fish&monkey=1", "http://h/sparql?author=me&keyword=fish&monkey=1"),
+        ("http://h/@me?query=a@b", "http://h/@me?query=a@b"),
+    ],
+)
+def test_secrets_of_an_address_are_in_no_signature(address: str, shown: str) -> None:
+    assert without_secrets(address) == shown
+    found = at({"endpoint": address})
+    assert found["graphs"] == {"shore": shown}
+    assert not suite_differences(found, at({"endpoint": shown}))
+    assert "hunter2" not in json.dumps(found)
+
+
+def test_runs_of_versions_that_named_no_graphs_can_be_gone_on_with() -> None:
+    new = at({"endpoint": ADDRESS})
+    old = {name: value for name, value in new.items() if name != "graphs"}
+    assert not suite_differences(old, new)
+    assert not suite_differences(new, old)
 
 
 @given(st.lists(strategies.cases, max_size=5), st.lists(strategies.cases, max_size=5))

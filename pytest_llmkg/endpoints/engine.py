@@ -84,6 +84,10 @@ class Endpoints:
 
         return self._results.once((graph.text, query, tuple(sorted(prefixes.items()))), asked)
 
+    def served(self) -> dict[str, str]:
+        """What the endpoints with settings serve, by address (`Endpoint.served`)."""
+        return {url: settings.served for url, settings in self._settings.items()}
+
     def close(self) -> None:
         """Ends all connections; asking again opens new ones."""
         with self._lock:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.registry import unknown_name
+from pytest_llmkg.suite_signature import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,7 @@ class Endpoint:
         method: how queries are sent; ``auto`` takes GET, and POST for long ones.
         user_env, password_env: names of the environment variables with user and password (basic authentication).
         token_env: name of the environment variable with a bearer token.
+        version: what it serves, e.g. ``dbpedia-2016-10``; runs are compared by it in place of the address.
         limits: what a query may cost.
 
     Raises:
@@ -85,6 +87,7 @@ class Endpoint:
     user_env: str | None = None
     password_env: str | None = None
     token_env: str | None = None
+    version: str | None = None
     limits: EndpointLimits = field(default_factory=EndpointLimits)
 
     def __post_init__(self) -> None:
@@ -97,6 +100,11 @@ class Endpoint:
             raise UserError(f"the endpoint {self.url!r:.200} is no address: {error}") from error
         if parts.username is not None or parts.password is not None:
             raise UserError(f"the address of the endpoint at {parts.hostname} {_WITH_LOGIN}")
+        if without_secrets(self.url) != self.url:
+            raise UserError(
+                f"the address of the endpoint at {parts.hostname} holds a key; addresses stand in run files, so name "
+                "the environment variable that holds it instead (token_env)"
+            )
         if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"[^\x21-\x7e]", self.url):
             raise UserError(
                 f"the endpoint {self.url!r:.200} is no address; write http://HOST[:PORT]/PATH or https://..."
@@ -108,6 +116,12 @@ class Endpoint:
                 raise UserError(f"the endpoint {self.url}: *_env take names of environment variables, not their values")
         if (self.user_env is None) != (self.password_env is None):
             raise UserError(f"the endpoint {self.url}: user_env and password_env belong together")
+
+    @property
+    def served(self) -> str:
+        """What tells its graph from others: ``version``, else the address with the default graphs."""
+        graphs = f" with the default graphs {', '.join(self.default_graphs)}" if self.default_graphs else ""
+        return self.version or f"{self.url}{graphs}"
 
     def secrets(self) -> tuple[str, ...]:
         """The values of its environment variables, longest first, to hide them in what is shown."""
@@ -143,7 +157,9 @@ def endpoint_from_table(url: str, table: Mapping[str, object]) -> Endpoint:
         UnknownNameError: an unknown setting.
         UserError: a value of a wrong kind.
     """
-    own: dict[str, tuple[type, ...]] = dict.fromkeys(("method", "user_env", "password_env", "token_env"), (str,))
+    own: dict[str, tuple[type, ...]] = dict.fromkeys(
+        ("method", "user_env", "password_env", "token_env", "version"), (str,)
+    )
     limits = {item.name: (int, float) if "seconds" in item.name or item.name == "pause" else (int,)
               for item in fields(EndpointLimits)}  # fmt: skip
     known = {**own, **limits, "default_graphs": (list, tuple)}

@@ -88,3 +88,18 @@ def test_secret_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     endpoints = Endpoints({URL: endpoint_from_table(URL, {"token_env": "GRAPH_KEY"})})
     with pytest.raises(UserError, match="needs the environment variable GRAPH_KEY, which is not set"):
         endpoints.query(endpoint_graph(URL), "ASK { }", {}, lambda _: RdfVerdict(None))
+
+
+def test_an_address_with_a_key_is_refused_without_showing_it() -> None:
+    with pytest.raises(UserError) as caught:
+        Endpoint("http://h.example/sparql?graph=urn:a&api_key=hunter2")
+    assert "the address of the endpoint at h.example holds a key" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert Endpoint("http://h.example/sparql?keyword=fish").url == "http://h.example/sparql?keyword=fish"
+
+
+def test_what_an_endpoint_serves_is_its_version_or_its_address_with_the_default_graphs() -> None:
+    url = "http://h.example/sparql"
+    assert Endpoint(url).served == url
+    assert Endpoint(url, ("urn:a", "urn:b")).served == f"{url} with the default graphs urn:a, urn:b"
+    assert endpoint_from_table(url, {"version": "shore 2026", "default_graphs": ["urn:a"]}).served == "shore 2026"

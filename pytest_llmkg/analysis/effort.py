@@ -87,7 +87,10 @@ class EffortRow:
         mean_score: over the dialogues that did not end as errors, None without any.
         seconds, cost: by question; None when unknown for any question.
         seconds_per_solved, cost_per_solved: None when unknown or nothing was solved.
+        cost_at_least: US dollars of the questions whose cost is known, None without any; the whole cost when it is
+            known for all.
         tokens: in and out together, mean of a question, None when unknown for any.
+        tokens_at_least: sum over the questions that tell theirs, None without any.
         calls: mean of a question.
         prepare: seconds that were spent once.
         stages: mean seconds of a question by stage, the longest first.
@@ -103,7 +106,9 @@ class EffortRow:
     cost: Spread | None
     seconds_per_solved: float | None
     cost_per_solved: float | None
+    cost_at_least: float | None
     tokens: float | None
+    tokens_at_least: float | None
     calls: float
     prepare: float
     stages: tuple[tuple[str, float], ...]
@@ -235,11 +240,18 @@ def _row(model: str, label: str | None, found: Sequence[QuestionEffort]) -> Effo
         cost=cost,
         seconds_per_solved=seconds.total / solved if seconds is not None and solved > 0 else None,
         cost_per_solved=cost.total / solved if cost is not None and solved > 0 else None,
+        cost_at_least=_known([one.cost for one in found]),
         tokens=None if (total := _spread(tokens)) is None else total.mean,
+        tokens_at_least=_known(tokens),
         calls=sum(one.calls for one in found) / len(found),
         prepare=math.fsum(one.prepare for one in found),
         stages=tuple(sorted(stages.items(), key=lambda pair: (-pair[1], pair[0]))),
     )
+
+
+def _known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if known else None
 
 
 def _spread(values: Sequence[float | None]) -> Spread | None:

@@ -33,7 +33,8 @@ __all__ = [
 
 TASK = "Text2SparqlKgqa"
 LONGEST_TEXT = 1000
-"""Characters of a question, query or error in an example; a longer one ends with an ellipsis."""
+"""Characters of a question or query in an example; a longer one ends with an ellipsis."""
+_LONGEST_ERROR = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +210,12 @@ def _example(transcript: Transcript, case: Case | None, *, hidden: bool) -> Erro
         question=_text(data.get("question") if asked is None else asked),
         reference=_text(data.get("query")),
         query=_text(info.get("sparql")),
-        error=_text(info.get("error")),
+        error=_text(info.get("error"), _LONGEST_ERROR),
     )
 
 
-def _text(value: Json) -> str | None:
+def _text(value: Json, most: int = LONGEST_TEXT) -> str | None:
     """``value`` if it is a text, cut to the length that examples may have."""
     if not isinstance(value, str):
         return None
-    return value if len(value) <= LONGEST_TEXT else f"{value[: LONGEST_TEXT - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return value if len(value) <= most else f"{value[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

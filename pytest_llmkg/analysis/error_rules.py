@@ -194,7 +194,7 @@ LAST: tuple[Category, ...] = (
     ),
     Category(
         "other names",
-        "names (IRIs) that the reference does not use, or lacks some of its names",
+        "it uses names (IRIs) that the reference does not use, or lacks some of its",
         lambda _, info: not _failure(info) and 0.0 <= _number(info, "namesF") < RIGHT,
     ),
     Category("other", "none of the rules applies", lambda _scores, _info: True),

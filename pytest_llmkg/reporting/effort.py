@@ -35,6 +35,7 @@ class Effort:
         seconds: wall seconds of all calls, failed ones included, without waiting for leave to call and without
             scoring; None when some answer does not tell its time.
         failed_cost: US dollars of the failed calls as far as known, None when wholly unknown.
+        unpriced: dialogues of failed calls alone that told no cost, though they may have cost something.
     """
 
     answers: int
@@ -49,6 +50,7 @@ class Effort:
     stages: tuple[tuple[str, float], ...] = ()
     seconds: float | None = None
     failed_cost: float | None = None
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def _effort(group: list[Transcript]) -> Effort:
         stages=_stages(answers),
         seconds=_whole(dialogue_seconds(transcript) for transcript in group),
         failed_cost=_money(failed),
+        unpriced=sum(_is_unpriced(transcript) for transcript in group),
     )
 
 
@@ -137,6 +140,11 @@ def _money(calls: Iterable[FailedCall]) -> float | None:
 def _answers(transcript: Transcript) -> list[Answer]:
     found = [turn.answer for turn in transcript.turns]
     return found if transcript.unevaluated is None else [*found, transcript.unevaluated]
+
+
+def _is_unpriced(transcript: Transcript) -> bool:
+    calls = transcript.failed_calls
+    return bool(calls) and not _answers(transcript) and _money(calls) is None
 
 
 def _status(call: FailedCall) -> str:

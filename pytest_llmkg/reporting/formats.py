@@ -21,6 +21,7 @@ __all__ = [
     "places",
     "plural",
     "score",
+    "thousands",
     "visible",
 ]
 
@@ -61,6 +62,17 @@ def number(value: Number) -> str:
 def count(value: int | None) -> str:
     """Thousands apart: ``12,345``."""
     return NONE if value is None else f"{value:,}"
+
+
+def thousands(value: int | None) -> str:
+    """About three digits: ``987``, ``12.3k``, ``4.56M``."""
+    if value is None:
+        return NONE
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= 0.9995 * size:
+            part = value / size
+            return f"{part:.{2 if part < 9.995 else 1 if part < 99.95 else 0}f}{letter}"
+    return str(value)
 
 
 def cost(value: float | None, *, known: bool = True) -> str:

@@ -142,6 +142,7 @@ def _environment() -> Environment:
         percent=percent,
         shade=shade,
         parts=name_parts,
+        thousands=formats.thousands,
         svg=Markup,  # of a plot, which an XML writer made
         script=Markup,  # JSON that `packing.script_safe` made
     )

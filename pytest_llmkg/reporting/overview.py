@@ -76,9 +76,15 @@ def total_facts(report: Report) -> Facts:
         ("tokens out", _known(row.output_tokens for row in rows)),
         *_cost_facts(report),
         ("time of all calls", formats.duration(math.fsum(row.seconds for row in report.figures.spent.values()))),
-        *_troubles(efforts),
+        *(_short(name, text) for name, text in _troubles(efforts)),
     ]
     return tuple((name, text) for name, text in found if text is not None)
+
+
+def _short(name: str, text: str | None) -> tuple[str, str | None]:
+    """The number alone as the text, what it consists of beside the name, since tiles show texts large."""
+    number, bracket, parts = (text or "").partition(" (")
+    return (f"{name}: {parts.removesuffix(')')}", number) if bracket else (name, text)
 
 
 def _cost_facts(report: Report) -> list[tuple[str, str | None]]:

@@ -24,7 +24,7 @@ class Paid:
 
     Attributes:
         cost: all of it, as far as known.
-        known: whether the cost of every answer is known.
+        known: whether the cost of every answer is known, and no dialogue consists of failed calls of unknown cost.
         answers: of the answers that count.
         failed_calls: of calls that brought no answer.
         replaced: of attempts that do not count, since a later one of the same dialogue does.
@@ -41,7 +41,7 @@ def paid_of(row: ModelRow, effort: Effort | None, replaced: Replaced | None) -> 
     """What the model of ``row`` cost; ``effort`` and ``replaced`` are those of the same model."""
     failed = None if effort is None else effort.failed_cost
     again = None if replaced is None else replaced.cost
-    known = row.cost_known and (replaced is None or replaced.cost_known)
+    known = row.cost_known and (effort is None or not effort.unpriced) and (replaced is None or replaced.cost_known)
     return Paid(whole_cost((row.cost, failed, again)), known, row.cost, failed, again)
 
 

@@ -91,6 +91,7 @@ def test_wrong_answers_are_counted_with_links_and_examples() -> None:
     assert kind_names(report) == ("no query", "too much")
     place = [view.row.model for view in report.models].index("b")
     assert f'href="#m{place}-e1">1<small>50 %' in page
+    assert page.count(f'id="m{place}-e1"') == 1  # where that leads to without scripts
     assert 'href="#d=Text2SparqlKgqa/c2/a/1"' in page
     assert REFERENCE in text
     index = dialogue_index(report)

@@ -21,6 +21,7 @@ from tests.builders import DIALOGUE, FLAT, make_header, make_transcript, make_tu
 from tests.hostile.answers import ANSWERS
 from tests.reporting.chromium import Browser, Tab, find_chromium
 from tests.reporting.hostile import TEXTS, run_with
+from tests.reporting.test_mistakes import asked, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -404,3 +405,30 @@ def test_an_empty_run_is_a_page_without_complaint(browser: Browser, tmp_path: Pa
     assert tab.complaints == []
     assert tab.run("document.getElementById('status').textContent") == "None of 0 dialogues fits these filters."
     assert tab.run(AUDIT) == []
+
+
+def test_a_kind_of_error_leads_to_its_dialogues(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "leaderboard.html"
+    held = [
+        asked(score, model=model, case=f"c{n}") for model in ("a", "b") for n, score in enumerate((0.0, 0.5, 0.5, 1.0))
+    ]
+    write_page([run_of(*held)], page, NOW)
+    for width, dark in itertools.product((1280, 390), (False, True)):
+        tab = browser.tab(width=width, dark=dark)
+        tab.open(page)
+        tab.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert tab.run(AUDIT) == []
+        assert tab.run("document.documentElement.scrollWidth") <= width
+    assert tab.run("document.querySelectorAll('#effort .sortable, #mistakes .kinds').length") == 3
+    tab.run("document.querySelectorAll('#mistakes .kinds td a')[2].click()")  # too much, of the first model
+    tab.until("document.getElementById('status').textContent.startsWith('2 of 8')")
+    assert column(tab, "#dialogue-table", 0) == ["c1", "c2"]
+    choose(tab, "kind", "0")
+    assert column(tab, "#dialogue-table", 0) == ["c0"]
+    tab.run("document.querySelector('#rows a').click()")
+    tab.until("document.getElementById('dialogue').dataset.shown !== undefined")
+    assert "Kind of error: no query" in tab.run("document.getElementById('dialogue').innerText")
+    tab.run("document.querySelector('#mistakes .example a').click()")
+    tab.until("document.getElementById('dialogue-heading').textContent.endsWith('/ c0')")
+    assert tab.complaints == []
+    assert tab.requests == []

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.connectors.asked_questions import as_block, asked_question, said_before
 from pytest_llmkg.contracts import ConnectorFactory
-from pytest_llmkg.errors import ConnectorError, LlmkgError, UserError
+from pytest_llmkg.errors import ConnectorError, LlmkgError, RecordError, UserError
+from pytest_llmkg.plain import clean_text, from_plain, to_plain
 from pytest_llmkg.records import Answer, Usage
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONNECTOR", "CallableConnector", "load_callable"]
 
+_LONGEST_REASON = 2_000
 _FORMS = "it must take (question, dataset) or (messages)"
 
 
@@ -123,7 +125,7 @@ class CallableConnector:
                 if _is_async(function):
                     return await function(*arguments)
                 # A thread cannot be stopped; when the time is over, nobody waits for it any more.
-                returned = await asyncio.to_thread(function, *arguments)
+                returned = await asyncio.to_thread(_called, function, arguments)
                 return await returned if inspect.isawaitable(returned) else returned
         except LlmkgError:
             raise
@@ -132,17 +134,40 @@ class CallableConnector:
                 raise ConnectorError(f"{self._spec.id}: TimeoutError: {error}") from error
             raise ConnectorError(f"{self._spec.id}: no answer within {timeout_s:g} s", retryable=True) from error
         except Exception as error:
-            raise ConnectorError(f"{self._spec.id}: {type(error).__name__}: {error}") from error
+            raise ConnectorError(f"{self._spec.id}: {_words(error)}") from error
 
     def _answer(self, returned: object, *, takes_questions: bool) -> Answer:
-        if isinstance(returned, Answer):
-            self._tells_usage = self._tells_usage or returned.usage != Usage()
-            return replace(returned, text=as_block(returned.text)) if takes_questions else returned
         if isinstance(returned, str):
-            return Answer(as_block(returned) if takes_questions else returned, "stop")
+            text = clean_text(returned)
+            return Answer(as_block(text) if takes_questions else text, "stop")
+        if isinstance(returned, Answer):
+            try:
+                answer = from_plain(Answer, to_plain(returned))
+            except RecordError as error:
+                raise ConnectorError(
+                    f"{self._spec.id}: the callable returned an Answer that is none: {error}"
+                ) from error
+            self._tells_usage = self._tells_usage or answer.usage != Usage()
+            return replace(answer, text=as_block(answer.text)) if takes_questions else answer
         raise ConnectorError(
             f"{self._spec.id}: the callable returned a {type(returned).__name__}; a text or an Answer is needed"
         )
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> object:
+    try:
+        return function(*arguments)
+    except StopIteration as error:  # e.g. of a bare next(); it never comes out of a thread, so who waits would wait on
+        raise RuntimeError("StopIteration") from error
+
+
+def _words(error: Exception) -> str:
+    """An exception of somebody else's code in a few words, whatever its own text does."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  (its name is recorded all the same)
+        text = "(its text cannot be had)"
+    return f"{type(error).__name__}: {text[:_LONGEST_REASON]}"
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

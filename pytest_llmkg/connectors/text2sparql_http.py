@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import time
 from dataclasses import replace
@@ -28,6 +27,7 @@ from pytest_llmkg.connectors.scrubbing import HiddenText, Secrets, clean_url
 from pytest_llmkg.connectors.usage import own_price, read_tokens, told_cost
 from pytest_llmkg.contracts import ConnectorFactory
 from pytest_llmkg.errors import ConnectorError, UserError
+from pytest_llmkg.plain import clean_text
 from pytest_llmkg.records import Answer, Usage
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ MOST_BYTES = 4 * 2**20
 
 _MOST_REDIRECTS = 3
 _MOST_STAGES = 20
+_MOST_NUMBER = 10**15
 _OWN_STAGES = ("wait", "prepare")  # by the clock of this program, see `analysis.effort`
 _ADVICE = {
     "key": f"check {KEY_VARIABLE}",
@@ -126,8 +127,8 @@ class Text2SparqlConnector:
             if not 300 <= response.status < 400:
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 return self._read(response.status, headers, raw)
-            url = urljoin(actual, goal or "")
-            if goal is None or not _is_same_place(url, start):
+            url = _joined(actual, goal or "")
+            if not goal or not _is_same_place(url, start):
                 return Refusal(f"the system sends us to {clean_url(url)}; give the address where it really is", 302)
             sent = {} if urlsplit(url).query else dict(params)
         return Refusal(f"more than {_MOST_REDIRECTS} redirects", 302)
@@ -148,14 +149,15 @@ class Text2SparqlConnector:
             return Refusal(f"the system sent no query: 'query' is {query!r:.40}", 200)
         usage, served = self._usage(data.get("usage")), data.get("model")
         return Answer(
-            text=self._secrets.hide(as_block(query)),
+            text=self._secrets.hide(as_block(clean_text(query))),
             stop_reason="stop",
             usage=usage,
-            served_model=self._secrets.hide(served) if isinstance(served, str) and served else None,
+            served_model=self._secrets.hide(clean_text(served)) if isinstance(served, str) and served else None,
             stages=_timings(data.get("timings")),
         )
 
     def _usage(self, told: object) -> Usage:
+        told = _countable(told)
         tokens = read_tokens(told)
         cost = own_price(self._spec, tokens)
         usage = replace(tokens, cost=told_cost(told) if cost is None else cost)
@@ -200,11 +202,25 @@ def _timings(told: object) -> dict[str, float]:
     """Stages with their seconds, as far as they are numbers that can be times."""
     entries = list(told.items())[:_MOST_STAGES] if isinstance(told, dict) else []
     return {
-        name[:40]: float(value)
+        clean_text(name)[:40]: float(value)
         for name, value in entries
         if name not in _OWN_STAGES and isinstance(value, int | float) and not isinstance(value, bool)
-        if math.isfinite(value) and value >= 0
+        if 0 <= value < _MOST_NUMBER  # which NaN is not, either
     }
+
+
+def _countable(told: object) -> object:
+    """``told`` without numbers that no counter reaches, which Python can neither add to a price nor write."""
+    if isinstance(told, dict):
+        return {name: _countable(value) for name, value in told.items()}
+    return None if isinstance(told, int) and abs(told) >= _MOST_NUMBER else told
+
+
+def _joined(base: str, goal: str) -> str:
+    try:
+        return urljoin(base, goal)
+    except ValueError:  # e.g. a bracket that is not closed
+        return goal
 
 
 def _address(spec: ModelSpec) -> str:

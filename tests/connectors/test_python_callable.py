@@ -52,6 +52,22 @@ def late(messages): raise TimeoutError("of its own")
 def leaves(messages): raise SystemExit(3)
 def slow(messages): time.sleep(1.5)
 def three(a, b, c): return ""
+def ends(messages): return next(iter(()))
+def lengthy(messages): raise ValueError("line\\n" * 10_000)
+class Mute(Exception):
+    def __str__(self): raise ZeroDivisionError
+def mute(messages): raise Mute
+def yields(messages): yield "text"
+def halves(messages): return "a\\ud800"
+class Text(str): pass
+def own_text(messages): return Text("text")
+def prints(messages):
+    print("out loud")
+    return "text"
+def textless(question, dataset): return Answer(None, "stop")
+def countless(question, dataset): return Answer("ASK {}", "stop", Usage(1, 1, float("nan")))
+def endless(messages): return Answer("text", "stop", stages={"model": float("inf")})
+def holds(messages): return Answer("text", "stop", notes={"x": object()})
 def keyword(*, question): return ""
 number = 7
 """
@@ -134,6 +150,14 @@ def test_once_usage_was_told_a_repeated_answer_took_nothing(run: Run, module: st
         ("none", QUESTION, "returned a NoneType; a text or an Answer is needed"),
         ("fails", None, "ValueError: no luck"),
         ("late", None, "TimeoutError: of its own"),
+        ("ends", None, "RuntimeError: StopIteration"),
+        ("lengthy", None, "^.{,50}ValueError: (line ){400}$"),
+        ("mute", None, "Mute: .its text cannot be had"),
+        ("yields", None, "returned a generator; a text or an Answer"),
+        ("textless", QUESTION, "returned an Answer that is none: .*text: expected str"),
+        ("countless", QUESTION, "returned an Answer that is none: a record holds the number nan"),
+        ("endless", None, "returned an Answer that is none: a record holds the number inf"),
+        ("holds", None, "returned an Answer that is none: a record holds a object"),
         ("slow", None, r"no answer within 0.2 s"),
     ],
 )
@@ -142,6 +166,13 @@ def test_what_goes_wrong_is_an_error_of_the_dialogue(
 ) -> None:
     with pytest.raises(ConnectorError, match=pattern):
         ask(run, f"{module}:{name}", question=question, timeout=0.2 if name == "slow" else 30.0)
+
+
+def test_texts_are_plain_and_can_be_written(run: Run, module: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(run, f"{module}:halves", question=None).text == "a\ufffd"
+    assert type(ask(run, f"{module}:own_text", question=None).text) is str
+    assert ask(run, f"{module}:prints", question=None).text == "text"
+    assert capsys.readouterr().out == "out loud\n"
 
 
 def test_sys_exit_is_left_to_the_session_that_contains_it(module: str) -> None:

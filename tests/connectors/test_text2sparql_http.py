@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -169,6 +170,76 @@ def test_redirects_are_followed_at_the_same_place_only(run: Run) -> None:
     assert "sekret" not in str(caught.value)
     with pytest.raises(ConnectorError, match="more than 3 redirects"):
         run(talk(around, request()))
+
+
+@pytest.mark.parametrize(
+    "place", ["http://[::1/", "http://127.0.0.1:99999999/", "file:///etc/passwd", "//other.example/", ""]
+)
+def test_redirects_to_no_place_at_all_are_errors_too(run: Run, place: str) -> None:
+    async def handler(_got: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": place})
+
+    with pytest.raises(ConnectorError, match=r"HTTP 302: the system sends us to .*give the address") as caught:
+        run(talk(handler, request()))
+    assert not caught.value.retryable
+
+
+def sending(text: str, **headers: str) -> Handler:
+    async def handler(_got: web.Request) -> web.Response:
+        return web.Response(body=text.encode(), headers={"Content-Type": "application/json", **headers})
+
+    return handler
+
+
+def test_numbers_that_no_counter_reaches_are_unknown(run: Run) -> None:
+    huge = "9" * 400
+    told = f'"usage": {{"prompt_tokens": {huge}, "completion_tokens": 7, "cost": {huge}}}'
+    times = f'"timings": {{"model": {huge}, "check": 1e999, "search": NaN, "shape": 2, "wait": 3}}'
+    [answer] = run(talk(sending(f'{{"query": "ASK {{}}", {told}, {times}}}'), request()))
+    assert answer.usage == Usage(None, 7)
+    assert answer.stages == {"shape": 2.0}
+
+
+def test_half_characters_are_replaced_since_no_file_can_hold_them(run: Run) -> None:
+    body = r'{"query": "ASK {} # \ud800", "model": "m\ud800", "timings": {"\ud800": 1}}'
+    [answer] = run(talk(sending(body), request()))
+    assert answer.text == "```sparql\nASK {} # \ufffd\n```"
+    assert (answer.served_model, answer.stages) == ("m\ufffd", {"\ufffd": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"), [("[1]", r"\[1\]"), ("{}", "{}"), ("3", "3"), ("true", "True"), ("null", "None")]
+)
+def test_a_query_that_is_no_text_is_an_error_of_the_system(run: Run, query: str, shown: str) -> None:
+    with pytest.raises(ConnectorError, match=f"sent no query: 'query' is {shown}"):
+        run(talk(sending(f'{{"query": {query}}}'), request()))
+
+
+def test_a_bomb_is_not_unpacked(run: Run) -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packed = b"".join(packer.compress(b" " * 2**20) for _ in range(32)) + packer.flush()
+
+    async def handler(_got: web.Request) -> web.Response:
+        return web.Response(body=packed, headers={"Content-Encoding": "gzip"})
+
+    with pytest.raises(ConnectorError, match="more than 4 MiB"):
+        run(talk(handler, request()))
+
+
+@pytest.mark.parametrize("sent", [b"", b"{"])
+def test_a_connection_that_is_cut_is_worth_another_try(run: Run, sent: bytes) -> None:
+    async def handler(got: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "1000"})
+        if sent:
+            await response.prepare(got)
+            await response.write(sent)
+        assert got.transport is not None
+        got.transport.abort()
+        return response
+
+    with pytest.raises(ConnectorError, match="the connection failed") as caught:
+        run(talk(handler, request()))
+    assert caught.value.retryable
 
 
 def test_nobody_listening_is_worth_another_try(run: Run) -> None:

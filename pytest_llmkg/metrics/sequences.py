@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["match_multisets", "match_sequences"]
 
-# Above this product of lengths only equal places count, since the exact comparison takes that many steps.
+# With more pairs of equal entries only equal places count: the exact comparison takes a step for each of them. Entries
+# that are all different make no more pairs than there are entries.
 _MOST_STEPS = 4_000_000
 
 
@@ -35,14 +37,16 @@ def _match(hits: int, answered: int, reference: int) -> SetMatch:
 
 
 def _common(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Length of the longest common subsequence of ``a`` and ``b``."""
-    if len(a) * len(b) > _MOST_STEPS:
+    """Length of the longest common subsequence of ``a`` and ``b`` (Hunt and Szymanski 1977)."""
+    places: dict[Hashable, list[int]] = {}
+    for place, y in enumerate(b):
+        places.setdefault(y, []).append(place)
+    if sum(len(places.get(x, ())) for x in a) > _MOST_STEPS:
         return sum(x == y for x, y in zip(a, b, strict=False))
-    row = [0] * (len(b) + 1)
+    # The earliest place in b at which a common subsequence of each length can end.
+    ends: list[int] = []
     for x in a:
-        diagonal = 0
-        for j, y in enumerate(b, 1):
-            above = row[j]
-            row[j] = diagonal + 1 if x == y else max(above, row[j - 1])
-            diagonal = above
-    return row[-1]
+        for place in reversed(places.get(x, [])):
+            at = bisect_left(ends, place)
+            ends[at : at + 1] = [place]
+    return len(ends)

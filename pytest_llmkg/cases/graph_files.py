@@ -76,7 +76,10 @@ def parse_place_option(text: str) -> tuple[str, Path | str]:
     """
     name, sign, place = text.partition("=")
     if not sign or not place or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise UserError(f"--kg takes NAME=FILE, e.g. ck25=prod-inst.ttl, or NAME=http://HOST/PATH, found {text!r:.200}")
+        shown = re.sub(r"(?<=//).*@", "***@", text)  # an address may hold a password
+        raise UserError(
+            f"--kg takes NAME=FILE, e.g. ck25=prod-inst.ttl, or NAME=http://HOST/PATH, found {shown!r:.200}"
+        )
     if re.match(r"https?://", place, re.IGNORECASE):
         return name, Endpoint(place).url
     return name, Path(place)

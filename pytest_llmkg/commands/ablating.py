@@ -17,6 +17,7 @@ from pytest_llmkg.connectors import discover
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.models import load_model_table, model_table_paths, resolve_models
 from pytest_llmkg.pipelines.ablations import chosen_ablations, level_name
+from pytest_llmkg.pipelines.retrieval import load_embedding
 from pytest_llmkg.pipelines.settings import settings_from
 from pytest_llmkg.records import ModelSpec
 from pytest_llmkg.reporting.ablation import AblationRow, ablation_json, ablation_markdown, ablation_svg
@@ -55,20 +56,23 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    plan = _Plan.make(options.model, chosen_ablations(options.ablations), options.llms)
-    options.out.mkdir(parents=True, exist_ok=True)
+    ablations = chosen_ablations(options.ablations)
+    if options.ablations and ("A10" in {ablation.id for ablation in ablations}) != bool(options.llms.strip()):
+        raise UserError("A10 and --llms belong together: A10 compares the models that --llms names")
+    plan = _Plan.make(options.model, ablations, options.llms)
+    command = _command(options, plan)
     run = options.out / "run"
+    if not options.only_report and not options.describe and run.exists():
+        raise UserError(f"{run} is there already; look at it with --only-report, or choose another --out")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for note in plan.left_out:
+        print(note, file=sys.stderr)
     if not options.only_report:
         write_atomically(options.out / "llmkg.toml", _table(plan.specs))
-        command = [sys.executable, "-m", "pytest", *shlex.split(options.pytest)]
-        command += [f"--models={','.join(spec.id for spec in plan.specs)}", f"--llmkg-run-dir={run.resolve()}"]
-        command += [f"--rootdir={options.out.resolve()}"]
         if options.describe:
             print(shlex.join(command))
             return 0
-        status = subprocess.run(command, check=False).returncode  # noqa: S603  (what the user asked for)
-        if not (run / "run.jsonl").is_file():
-            raise UserError(f"pytest ended with {status} and left no run in {run}")
+        _run_pytest(command, run)
     rows = plan.rows(run)
     write_atomically(options.out / "ablation.md", ablation_markdown(rows, plan.baseline))
     write_atomically(options.out / "ablation.svg", ablation_svg(rows, plan.baseline))
@@ -79,17 +83,42 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _command(options: argparse.Namespace, plan: _Plan) -> list[str]:
+    try:
+        given = shlex.split(options.pytest)
+    except ValueError as error:
+        raise UserError(f"--pytest {options.pytest!r:.200}: {error}") from error
+    models = ",".join(spec.id for spec in plan.specs)
+    places = [f"--llmkg-run-dir={(options.out / 'run').resolve()}", f"--rootdir={options.out.resolve()}"]
+    return [sys.executable, "-m", "pytest", *given, f"--models={models}", *places]
+
+
+def _run_pytest(command: list[str], run: Path) -> None:
+    status = subprocess.run(command, check=False).returncode  # noqa: S603  (what the user asked for)
+    if not (run / "run.jsonl").is_file():
+        raise UserError(f"pytest ended with {status} and left no run in {run}")
+    if status not in (0, 1):
+        print(f"pytest ended with {status}: the run is not complete, and so is the table", file=sys.stderr)
+    elif status == 1:
+        print("pytest ended with 1: some dialogues have no score; see the column of cases", file=sys.stderr)
+
+
 class _Plan:
     """The models that are run, and which level of which ablation each is; equal settings are run once."""
 
     def __init__(self, base: ModelSpec, ablations: Sequence[Ablation], others: Sequence[ModelSpec]) -> None:
         self.baseline = base.id
         self._levels: list[tuple[str, str, str, str]] = []
+        self.left_out: list[str] = []
         specs = {base.id: base}
         for ablation in ablations:
             for level in ablation.levels:
                 spec = _variant(base, level)
-                specs.setdefault(spec.id, spec)
+                missing = _missing(spec) if spec != base else None
+                if missing is None:
+                    specs.setdefault(spec.id, spec)
+                else:
+                    self.left_out.append(f"{ablation.id} {level_name(level)} is left out: {missing}")
                 self._levels.append((ablation.id, ablation.factor, level_name(level), spec.id))
             if ablation.id == "A10":
                 for other in others:
@@ -100,7 +129,10 @@ class _Plan:
     @classmethod
     def make(cls, model: str, ablations: Sequence[Ablation], others: str) -> _Plan:
         table, schemes = load_model_table(model_table_paths(Path.cwd())), discover().names()
-        base = _wrapping(resolve_models(model, table, schemes)[0])
+        models = resolve_models(model, table, schemes)
+        if len(models) != 1:
+            raise UserError(f"an ablation has one baseline, found {model!r:.200}; further models go to --llms")
+        base = _wrapping(models[0])
         settings_from(base.extra, f"model {base.id!r}")
         found = resolve_models(others, table, schemes) if others.strip() else ()
         return cls(base, ablations, [replace(_wrapping(one), extra=base.extra) for one in found])
@@ -130,6 +162,17 @@ def _variant(base: ModelSpec, level: Mapping[str, Json]) -> ModelSpec:
     if settings_from(extra, place) == settings_from(base.extra, place):
         return base
     return replace(base, id=f"{base.id}/{level_name(level)}", extra=extra)
+
+
+def _missing(spec: ModelSpec) -> str | None:
+    """Why ``spec`` cannot be run here, None if nothing is known of that."""
+    try:
+        name = settings_from(spec.extra, spec.id).embedding
+        if name != "bm25":
+            load_embedding(name)
+    except UserError as error:
+        return str(error)
+    return None
 
 
 def _mean(values: CaseValues, model: str) -> float | None:

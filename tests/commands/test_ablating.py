@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_llmkg.cli import main
+from pytest_llmkg.commands import ablating
+from pytest_llmkg.errors import UserError
 from pytest_llmkg.models import load_model_table
 from pytest_llmkg.pipelines.ablations import ABLATIONS, chosen_ablations, level_name
 from pytest_llmkg.pipelines.settings import settings_from
@@ -74,11 +76,37 @@ def test_what_would_be_run_is_described(tmp_path: Path, capsys: pytest.CaptureFi
         (["symbolic", "--ablations", "A12"], "unknown ablation"),
         (["symbolic", "--ablations", ","], "names none"),
         (["symbolic", "--only-report"], "run.jsonl"),
+        (["symbolic,gpt-4o"], "an ablation has one baseline, found 'symbolic,gpt-4o'"),
+        (["symbolic", "--pytest", "'benchmarks"], '--pytest "\'benchmarks": No closing quotation'),
+        (["symbolic", "--ablations", "A10"], "A10 and --llms belong together"),
+        (["symbolic", "--ablations", "A3", "--llms", "gpt-4o"], "A10 and --llms belong together"),
+        (["symbolic", "--ablations", "A10", "--llms", "nope"], "unknown model 'nope'"),
     ],
 )
 def test_what_cannot_be_done_is_told(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ablate", *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_run_that_is_there_is_never_taken_for_a_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out" / "run").mkdir(parents=True)
+    (tmp_path / "out" / "run" / "run.jsonl").write_text("of yesterday")
+    assert main(["ablate", "symbolic", "--ablations", "A3", "--out", "out"]) == 2
+    assert "is there already; look at it with --only-report, or choose another --out" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "llmkg.toml").exists()
+
+
+def test_a_level_that_cannot_be_run_here_is_left_out_and_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> None:
+        raise UserError(f"the embedding {name!r} needs a package")
+
+    monkeypatch.setattr(ablating, "load_embedding", missing)
+    assert main(["ablate", "symbolic", "--ablations", "A9", "--describe"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "A9 embedding=use is left out: the embedding 'use' needs a package\n"
+    assert "--models=rag:symbolic " in printed.out
 
 
 def test_a_whole_ablation_with_a_scripted_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

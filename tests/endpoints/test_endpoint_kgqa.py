@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_llmkg.cases.files import load_case_files
-from pytest_llmkg.cases.graph_files import graph_at, graph_file, with_graphs
+from pytest_llmkg.cases.graph_files import graph_at, graph_file, parse_place_option, with_graphs
 from pytest_llmkg.dialogue import Dialogue, hold_dialogue
 from pytest_llmkg.endpoints import Endpoint, EndpointLimits, Endpoints, with_endpoints
 from pytest_llmkg.endpoints.tables import load_endpoint_table
@@ -222,6 +222,15 @@ def test_a_graph_may_be_named_by_an_address() -> None:
         "http://localhost:7878/query",
         "http://localhost:7878/query",
     )
+
+
+@pytest.mark.parametrize(
+    "option", ["http://me:t0p@kg.example/q", "=http://me:t0p@kg.example/q", "kg=http://me:t0p/x@kg.example/q"]
+)
+def test_a_password_in_an_option_is_not_shown(option: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_place_option(option)
+    assert "t0p" not in str(caught.value)
 
 
 def test_tables_of_endpoints(tmp_path: Path) -> None:

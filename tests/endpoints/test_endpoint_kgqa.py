@@ -13,7 +13,7 @@ from pytest_llmkg.cases.graph_files import graph_at, graph_file, parse_place_opt
 from pytest_llmkg.dialogue import Dialogue, hold_dialogue
 from pytest_llmkg.endpoints import Endpoint, EndpointLimits, Endpoints, with_endpoints
 from pytest_llmkg.endpoints.tables import load_endpoint_table
-from pytest_llmkg.errors import CaseFileError, ModelFileError
+from pytest_llmkg.errors import CaseFileError, ModelFileError, UserError
 from pytest_llmkg.models import load_model_table
 from pytest_llmkg.records import Answer, Case, Transcript
 from pytest_llmkg.registry import Registry

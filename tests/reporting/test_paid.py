@@ -27,14 +27,20 @@ NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Resumed:
-    """A run that knows which attempts do not count."""
+class Silent:
+    """A run that does not know which attempts do not count."""
 
     header: RunHeader
     cases: Mapping[str, Case]
     transcripts: tuple[Transcript, ...]
-    before: tuple[Transcript, ...]
     truncated: bool = False
+
+
+@dataclass(frozen=True)
+class Resumed(Silent):
+    """A run that knows."""
+
+    before: tuple[Transcript, ...] = ()
 
     def replaced(self) -> Iterable[Transcript]:
         return iter(self.before)
@@ -58,7 +64,7 @@ def test_every_call_of_a_resumed_run_is_paid_for() -> None:
         replace(make_transcript(error="down", case="c2"), failed_calls=(FailedCall("down", None, Usage(cost=0.125)),)),
     )
     held = (answered(1.0, failed=(lost,)), answered(2.0, case="c2"))
-    report = build_report([Resumed(make_header("m"), {}, held, before)])
+    report = build_report([Resumed(make_header("m"), {}, held, before=before)])
     found = facts(report)
     assert found["cost of all calls"] == "$3.88"  # 1 + 2 of answers, 0.25 + 0.125 of failed calls, 0.5 replaced
     assert found["of it for failed calls"] == "$0.2500"
@@ -79,19 +85,19 @@ def test_every_call_of_a_resumed_run_is_paid_for() -> None:
 
 
 def test_a_run_that_does_not_tell_of_replaced_attempts_says_what_its_cost_is_of() -> None:
-    found = facts(build_report([Run(make_header("m"), {}, (answered(1.0),))]))
+    found = facts(build_report([Silent(make_header("m"), {}, (answered(1.0),))]))
     assert found["cost of the attempts that count"] == "$1.00"
     assert "of it for replaced attempts" not in found
 
 
 def test_a_run_without_replaced_attempts_tells_of_none() -> None:
-    report = build_report([Resumed(make_header("m"), {}, (answered(1.0),), ())])
+    report = build_report([Resumed(make_header("m"), {}, (answered(1.0),))])
     assert report.notes == ()
     assert facts(report)["cost of all calls"] == "$1.00"
 
 
 def test_an_unknown_cost_of_a_replaced_attempt_makes_the_sum_a_lower_bound() -> None:
-    report = build_report([Resumed(make_header("m"), {}, (answered(1.0),), (answered(None, error="lost"),))])
+    report = build_report([Resumed(make_header("m"), {}, (answered(1.0),), before=(answered(None, error="lost"),))])
     assert facts(report)["cost of all calls"] == "≥ $1.00"
 
 

@@ -31,7 +31,7 @@ from pytest_llmkg.store import (
     absorb_parts,
     index_run,
 )
-from pytest_llmkg.suite_signature import suite_differences
+from pytest_llmkg.suite_signature import suite_differences, wrapped_settings
 from pytest_llmkg.tally import Tally, spent
 
 if TYPE_CHECKING:
@@ -281,6 +281,7 @@ class Keeper:
                 "suite": self._suite.signature(),
                 "shard": self._shard,
                 "planned": to_plain(self._planned),
+                "wrapped": wrapped_settings(self._suite.wrapped) or None,
                 SEALED_LINES: to_plain(self._lock) if self._lock else None,
             },
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import Case, ModelSpec, TaskInfo
 
-__all__ = ["model_hash", "signature_digest", "suite_differences", "suite_signature", "without_secrets"]
+__all__ = ["model_hash", "signature_digest", "suite_differences", "suite_signature", "without_secrets", "wrapped_settings"]
 
 _FILE = re.compile(r"kg:[A-Za-z0-9._-]+@(sha256:[0-9a-f]{64})")
 _ADDRESS = re.compile(r"https?://[!-~]+", re.IGNORECASE)
@@ -124,6 +124,19 @@ def model_hash(spec: ModelSpec) -> str:
     """
     address = None if spec.api_base is None else without_secrets(spec.api_base)
     return _hash(to_plain(replace(spec, api_base=address, max_concurrency=None, rpm=None)))
+
+
+def wrapped_settings(wrapped: Mapping[str, ModelSpec]) -> dict[str, Json]:
+    """The settings of models inside others (``rag:MODEL``), by the id of the outer one: those that are set.
+
+    For the header of a run; no address holds a secret.
+    """
+    found: dict[str, Json] = {}
+    for name, spec in wrapped.items():
+        plain = to_plain(replace(spec, api_base=spec.api_base and without_secrets(spec.api_base)))
+        if isinstance(plain, dict):
+            found[name] = {key: value for key, value in plain.items() if value not in (None, {})}
+    return found
 
 
 def signature_digest(signature: Mapping[str, Json]) -> str:

@@ -15,6 +15,7 @@ from pytest_llmkg.suite_signature import (
     suite_differences,
     suite_signature,
     without_secrets,
+    wrapped_settings,
 )
 from tests import strategies
 from tests.builders import DIALOGUE, FLAT
@@ -191,3 +192,20 @@ def test_equal_signatures_mean_equal_cases(some: list[Case], others: list[Case])
     same = not suite_differences(signature(cases=some, infos=()), signature(cases=others, infos=()))
     assert same == (content(some) == content(others))
     assert not suite_differences(signature(cases=some), signature(cases=some[:]))
+
+
+def test_a_header_tells_the_settings_of_models_inside_others() -> None:
+    inner = ModelSpec(
+        "mine", "openai/x", "litellm", api_base="https://user:secret@host.example/v1", temperature=0.0, extra={"n": 1}
+    )
+    assert wrapped_settings({"my-rag": inner}) == {
+        "my-rag": {
+            "id": "mine",
+            "model": "openai/x",
+            "connector": "litellm",
+            "api_base": "https://host.example/v1",
+            "temperature": 0.0,
+            "extra": {"n": 1},
+        }
+    }
+    assert wrapped_settings({}) == {}

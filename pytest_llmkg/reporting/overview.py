@@ -12,7 +12,7 @@ from pytest_llmkg.reporting.paid import whole_cost
 from pytest_llmkg.suite_signature import signature_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pytest_llmkg.plain import Json
     from pytest_llmkg.records import ModelSpec, RunHeader
@@ -24,7 +24,7 @@ __all__ = ["Facts", "asked", "effort_facts", "model_facts", "period_facts", "run
 Facts = tuple[tuple[str, str], ...]
 
 # Settings that say nothing by themselves: shown as a digest, as a count or not at all.
-_TOLD_OTHERWISE = {"suite", "planned", "merged", "sealed_lines", "shard", "hide_cases"}
+_TOLD_OTHERWISE = {"suite", "planned", "merged", "sealed_lines", "shard", "hide_cases", "wrapped"}
 
 
 def run_facts(header: RunHeader) -> Facts:
@@ -44,9 +44,17 @@ def run_facts(header: RunHeader) -> Facts:
         ("texts of sealed cases", "left out" if settings.get("hide_cases") else None),
         ("sealed lines", "encrypted in the run file" if settings.get("sealed_lines") else None),
         *header.versions.items(),
+        *((f"inside {name}", inside) for name, inside in _wrapped(settings.get("wrapped"))),
         *((name, _shown(value)) for name, value in settings.items() if name not in _TOLD_OTHERWISE),
     ]
     return tuple((name, str(value)) for name, value in found if value is not None)
+
+
+def _wrapped(specs: Json) -> Iterator[tuple[str, str]]:
+    """The settings of each model inside another one, by the outer one's id."""
+    for name, spec in specs.items() if isinstance(specs, dict) else ():
+        if isinstance(spec, dict):
+            yield name, ", ".join(f"{key} {value}" for key, value in spec.items())
 
 
 def _planned(plan: Json) -> int:

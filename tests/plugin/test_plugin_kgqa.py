@@ -81,6 +81,8 @@ def test_a_broken_reference_query_stops_its_own_question_only(shore: pytest.Pyte
         "--llmkg-run-dir=run",
     )
     result.assert_outcomes(passed=6, failed=6)
+    (header,) = (shore.path / "run/run.jsonl").read_text(encoding="utf-8").splitlines()[:1]
+    assert json.loads(header)["settings"]["wrapped"]["rag:symbolic"]["connector"] == "symbolic"
     transcripts = held(shore.path / "run")
     errors = {(line["case"], str(line["error"])) for line in transcripts if line["error"] is not None}
     assert [name for name, _ in sorted(errors)] == ["2", "3"]  # the same sentence for all three models

@@ -241,6 +241,7 @@ def test_settings_that_others_read_are_told_in_words() -> None:
         "shard": "1/2",
         "sealed_lines": {"key": "x"},
         "hide_cases": True,
+        "wrapped": {"my-rag": {"model": "openai/x", "temperature": 0.0}},
     }
     facts = dict(run_facts(replace(make_header("m"), settings=told)))
     assert facts["suite signature"] == signature_digest(suite)
@@ -248,7 +249,8 @@ def test_settings_that_others_read_are_told_in_words() -> None:
     assert facts["joined from"] == "one, two"
     assert facts["shard"] == "1/2"
     assert facts["texts of sealed cases"] == "left out"
-    assert not {"suite", "planned", "merged", "sealed_lines", "hide_cases"} & facts.keys()
+    assert facts["inside my-rag"] == "model openai/x, temperature 0.0"
+    assert not {"suite", "planned", "merged", "sealed_lines", "hide_cases", "wrapped"} & facts.keys()
 
 
 def test_dialogues_that_were_not_run_are_counted() -> None:

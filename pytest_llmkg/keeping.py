@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import pytest_llmkg
 from pytest_llmkg.errors import LlmkgError, RunFileError, UserError
-from pytest_llmkg.gatekeeper import make_gatekeeper
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case, RunHeader, Transcript
 from pytest_llmkg.run_reports import ReportProcess, ReportRequest, write_run_reports
@@ -32,11 +31,12 @@ from pytest_llmkg.store import (
     index_run,
 )
 from pytest_llmkg.suite_signature import suite_differences, wrapped_settings
-from pytest_llmkg.tally import Tally, spent
+from pytest_llmkg.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from pytest_llmkg.gatekeeper import Gatekeeper
     from pytest_llmkg.run_reports import Written
     from pytest_llmkg.suite import PlannedTest, Suite
 
@@ -74,9 +74,7 @@ class Keeper:
         self._unwritten: list[tuple[Case, Transcript]] = []
         self._reporter: ReportProcess | None = None
         self.tally = Tally(suite)
-        self.gate = make_gatekeeper(suite.settings.gate, suite.settings.baseline)
-        if self.gate is not None:
-            self.gate.check_scopes(suite.models, suite.all_cases)
+        self.gate = _gatekeeper(suite)
         self.resumed: RunIndex | None = None
         self.directory = suite.settings.run_dir or self._default_directory()
         if suite.settings.resume is not None:
@@ -98,12 +96,6 @@ class Keeper:
     def lock(self) -> Json:
         """The lock of the run file's sealed lines, for workers; None when none is sealed."""
         return self.header().settings.get(SEALED_LINES)
-
-    def spent_before(self) -> list[tuple[str, float]]:
-        """Model and US dollars of each dialogue of the run that is gone on with, as far as known."""
-        run = self.resumed
-        costs = [] if run is None else [(key.model, spent(run.read(key))[1]) for key in run.entries]
-        return [(model, cost) for model, cost in costs if cost is not None]
 
     def plan(self, tests: Iterable[PlannedTest]) -> None:
         """Says which dialogues this session is to hold; the run file's header counts them."""
@@ -166,10 +158,7 @@ class Keeper:
             self.record(test.case, error_transcript(test.case, test.model.id, test.iteration, error))
 
     def finish(self, width: int) -> Written | None:
-        """Closes the run file and writes the reports; None when no dialogue was held.
-
-        Args:
-            width: columns of the terminal.
+        """Closes the run file and writes the reports, for so many columns; None when no dialogue was held.
 
         Raises:
             RunFileError: the run file cannot be written or read again; what it lacks was saved elsewhere.
@@ -285,6 +274,19 @@ class Keeper:
                 SEALED_LINES: to_plain(self._lock) if self._lock else None,
             },
         )
+
+
+def _gatekeeper(suite: Suite) -> Gatekeeper | None:
+    """What judges the run; loaded only where there is a rule, since all of the reports come along."""
+    rules, baseline = suite.settings.gate, suite.settings.baseline
+    if not rules and baseline is None:
+        return None
+    from pytest_llmkg.gatekeeper import make_gatekeeper
+
+    gate = make_gatekeeper(rules, baseline)
+    if gate is not None:
+        gate.check_scopes(suite.models, suite.all_cases)
+    return gate
 
 
 def versions() -> dict[str, str]:

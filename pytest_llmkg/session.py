@@ -240,9 +240,10 @@ class Runner:
 
 def _storable(transcript: Transcript) -> Transcript:
     """``transcript`` in exact plain types; an error from its first turn on that is none, whose answer is kept."""
-    trouble = _why_not_storable(transcript)
-    if trouble is None:
+    try:
         return from_plain(Transcript, to_plain(transcript))
+    except RecordError as error:
+        trouble = str(error)
     turns = tuple(takewhile(lambda turn: _why_not_storable(turn) is None, transcript.turns))
     answers = [turn.answer for turn in transcript.turns[len(turns) :]]
     answer = answers[0] if answers else transcript.unevaluated

@@ -107,7 +107,9 @@ class SessionState:
 
             self._desk = make_desk(self.suite(), processes)
             if self.suite().settings.max_cost is not None:
-                for model, cost in self.keeper().spent_before():
+                from pytest_llmkg.tally import spent_before
+
+                for model, cost in spent_before(self.keeper().resumed):
                     self._desk.budget.remember(model, cost)
         return self._desk
 
@@ -127,22 +129,19 @@ class SessionState:
         Raises:
             LlmkgError: the run cannot be read or written.
         """
-        from pytest_llmkg.workers import WorkerInput, WorkQueue, known_run
-
-        if self.given is None and not self.is_controller:
-            # When the workers began, the controller could not know that this session is about models.
-            self.given = WorkerInput(self.config.workerinput["workercount"])  # type: ignore[attr-defined]
         first = self._runner is None
         if self._runner is None or self._upcoming is None:
-            self._runner = self._controlling_runner() if self.given is None else self._working_runner(self.given)
-            self._upcoming = AllTests() if self.given is None else WorkQueue(self.config)
+            self._runner, self._upcoming = self._new_runner()
         items = self._upcoming.new_items(session)
-        if items and not first and self.given is not None:
-            # Tests that another worker was given first, and may have finished.
-            self._runner.keep(known_run(self.given, self.suite().settings.resume))
-            if self._remote_desk is not None:
-                self._runner.suspect(self.loop().run(self._remote_desk.lost()))
-        self._runner.plan(_jobs(items))
+        if items:
+            if not first and self.given is not None:
+                # Tests that another worker was given first, and may have finished.
+                from pytest_llmkg.workers import known_run
+
+                self._runner.keep(known_run(self.given, self.suite().settings.resume))
+                if self._remote_desk is not None:
+                    self._runner.suspect(self.loop().run(self._remote_desk.lost()))
+            self._runner.plan(_jobs(items))
         return self._runner
 
     def stop(self, why: str) -> None:
@@ -173,6 +172,16 @@ class SessionState:
             loop.close()
         if self._suite is not None:
             self._suite.close()
+
+    def _new_runner(self) -> tuple[Runner, AllTests | WorkQueue]:
+        if self.is_controller:
+            return self._controlling_runner(), AllTests()
+        from pytest_llmkg.workers import WorkerInput, WorkQueue
+
+        if self.given is None:
+            # When the workers began, the controller could not know that this session is about models.
+            self.given = WorkerInput(self.config.workerinput["workercount"])  # type: ignore[attr-defined]
+        return self._working_runner(self.given), WorkQueue(self.config)
 
     def _controlling_runner(self) -> Runner:
         from pytest_llmkg.session import Runner

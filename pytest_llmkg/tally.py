@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pytest_llmkg.records import Answer, Transcript
+    from pytest_llmkg.store import RunIndex
     from pytest_llmkg.suite import Suite
 
-__all__ = ["Count", "Tally", "spent"]
+__all__ = ["Count", "Tally", "spent", "spent_before"]
 
 Key = tuple[str, str, str, int]
 
@@ -114,3 +115,9 @@ def spent(transcript: Transcript) -> tuple[int, float | None]:
     costs = [usage.cost for usage in usages if usage.cost is not None]
     tokens = sum((usage.input_tokens or 0) + (usage.output_tokens or 0) for usage in usages)
     return tokens, sum(costs) if costs else None
+
+
+def spent_before(run: RunIndex | None) -> list[tuple[str, float]]:
+    """Model and US dollars of each dialogue of a run that is gone on with, as far as known."""
+    costs = [] if run is None else [(key.model, spent(run.read(key))[1]) for key in run.entries]
+    return [(model, cost) for model, cost in costs if cost is not None]

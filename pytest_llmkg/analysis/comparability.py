@@ -69,8 +69,8 @@ def same_models(before: Side, now: Side) -> tuple[tuple[str, str], ...]:
 
 
 def gaps_of(side: Side) -> tuple[Finding, ...]:
-    """What one run lacks by its own account: dialogues that were planned but not held, or a torn last line."""
-    found = [Finding("missing", _torn(side))] if side.truncated else []
+    """What one run lacks by its own account: planned dialogues that were not held, a torn last line, lost shards."""
+    found = [*_torn(side), *_lost_shards(side)]
     held = _held(side.transcripts)
     for (model, label), planned in _planned(side.header).items():
         number = len(held.get((model, label), {}))
@@ -95,7 +95,7 @@ def compare_sides(before: Side, now: Side, pairs: Sequence[tuple[str, str]] | No
     missing = [one for pair in chosen for one in _missing_dialogues((before, now), held, pair)]
     told = {(model, label) for model, label, _ in missing}
     found += [Finding("missing", text) for _, _, text in missing]
-    found += [Finding("missing", _torn(side)) for side in (before, now) if side.truncated]
+    found += [one for side in (before, now) for one in (*_torn(side), *_lost_shards(side))]
     found += _unheld(before, {model for model, _ in chosen}, told)
     found += _unheld(now, {model for _, model in chosen}, told)
     found += [Finding("signature", text) for text in _suite(before.header, now.header)]
@@ -107,8 +107,18 @@ def compare_sides(before: Side, now: Side, pairs: Sequence[tuple[str, str]] | No
     return tuple(found)
 
 
-def _torn(side: Side) -> str:
-    return f"{side.name}: the file ends in the middle of a line, and the dialogue of that line is lost"
+def _torn(side: Side) -> list[Finding]:
+    text = f"{side.name}: the file ends in the middle of a line, and the dialogue of that line is lost"
+    return [Finding("missing", text)] if side.truncated else []
+
+
+def _lost_shards(side: Side) -> list[Finding]:
+    """What a run that was joined without some shards, or that is one shard, says of itself."""
+    absent, shard = side.header.settings.get("missing_shards"), side.header.settings.get("shard")
+    if isinstance(absent, list) and absent:
+        text = f"it was joined without shard {', '.join(map(str, absent))}, of which nothing is known"
+        return [Finding("missing", f"{side.name}: {text}")]
+    return [] if shard is None else [Finding("note", f"{side.name}: it is shard {shard}, a part of the suite")]
 
 
 def _missing_models(before: Side, now: Side) -> list[Finding]:

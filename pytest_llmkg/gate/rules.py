@@ -101,7 +101,7 @@ def _parse(text: str) -> Rule:
             raise unknown_name("finding to allow", rest, ALLOWED)
         return Rule(text, kind, 0, rest)
     score = r"(?:(?P<score>[^:%]+):)?" if kind == "min" else ""
-    pattern = rf"{score}(?P<limit>[-+.\deE]+)(?:@(?P<label>[^%]+))?(?:%(?P<model>.+))?"
+    pattern = rf"{score}(?P<limit>[-+.0-9eE]+)(?:@(?P<label>[^%]+))?(?:%(?P<model>.+))?"
     match = re.fullmatch(pattern, rest) if colon else None
     if match is None:
         raise UserError(f"gate rule {text!r} is not of the form {_FORMS.get(kind, f'{kind}:NUMBER')}[@LABEL][%MODEL]")

@@ -7,6 +7,7 @@ What the runs' headers say of themselves, beside the fields of `pytest_llmkg.rec
 * ``suite``: the signature of the suite (`pytest_llmkg.suite_signature`); runs without one are compared by seed,
   iterations, turn limit, models and versions of tasks.
 * ``shard``: ``"2/4"`` for the second of four shards, None for a run that was to hold everything.
+* ``missing_shards``: of a joined run the shards that were not there, so that whoever judges or shows it can tell.
 * ``planned``: how many dialogues *this run* was to hold, by model id and label; of a shard, its share.
 """
 

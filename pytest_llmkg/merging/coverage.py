@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import Case, RunHeader
     from pytest_llmkg.store import DialogueKey, RunIndex
 
-__all__ = ["Gap", "find_gaps", "missing_shards", "planned_dialogues", "run_name"]
+MISSING_SHARDS = "missing_shards"
+"""Setting of a joined run: the shards that were missing, e.g. ``["3/4"]``; None or absent when all were there."""
+
+__all__ = ["MISSING_SHARDS", "Gap", "find_gaps", "missing_shards", "planned_dialogues", "run_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +48,69 @@ def missing_shards(runs: Sequence[RunIndex]) -> tuple[str, ...]:
     """The shards that are not there; none when a run that was to hold everything is."""
     found: dict[int, int] = {}
     for index in runs:
-        shard = index.header.settings.get("shard")
-        if shard is None:
+        shards = _shards_of(index)
+        if shards is None:
             return ()
-        match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", str(shard))
-        if match is None or int(match[1]) > int(match[2]):
-            raise RunFileError(f"{run_name(index)}: the header's setting 'shard' is {shard!r}, expected e.g. '2/4'")
-        found[int(match[1])] = int(match[2])
+        found |= dict(shards)
         if len(set(found.values())) > 1:
-            raise RunFileError(f"{run_name(index)} is shard {shard}, but {run_name(runs[0])} is of another division")
+            raise RunFileError(f"{run_name(index)} is of another division into shards than {run_name(runs[0])}")
     total = next(iter(found.values()))
     return tuple(f"{number}/{total}" for number in range(1, total + 1) if number not in found)
+
+
+def _shards_of(index: RunIndex) -> tuple[tuple[int, int], ...] | None:
+    """(number, total) of the shards that a run holds; None when it was to hold everything.
+
+    A run that was joined while shards were missing names these, and holds the others.
+    """
+    settings = index.header.settings
+    absent = settings.get(MISSING_SHARDS)
+    if isinstance(absent, list) and absent:
+        parsed = [_parsed(index, one) for one in absent]
+        gone, total = {number for number, _ in parsed}, parsed[0][1]
+        return tuple((number, total) for number in range(1, total + 1) if number not in gone)
+    shard = settings.get("shard")
+    return None if shard is None else (_parsed(index, shard),)
+
+
+def _parsed(index: RunIndex, shard: object) -> tuple[int, int]:
+    match = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", str(shard), re.ASCII)
+    if match is None or int(match[1]) > int(match[2]):
+        raise RunFileError(f"{run_name(index)}: the header's setting 'shard' is {shard!r}, expected e.g. '2/4'")
+    return int(match[1]), int(match[2])
 
 
 def planned_dialogues(runs: Sequence[RunIndex]) -> dict[str, dict[str, int]] | None:
     """Dialogues that the runs were to hold together, by model and label; None when one does not say.
 
-    A shard that was run twice counts once, with its larger number.
+    A shard that was run twice counts once, with its larger number; so does one that a joined run among them holds.
     """
-    by_shard: dict[str | None, dict[tuple[str, str], int]] = {}
+    parts: dict[tuple[tuple[int, int], ...] | None, dict[tuple[str, str], int]] = {}
     for index in runs:
         planned = index.header.settings.get("planned")
         if not isinstance(planned, dict):
             return None
-        shard = index.header.settings.get("shard")
-        cells = by_shard.setdefault(None if shard is None else str(shard), {})
+        cells = parts.setdefault(_shards_of(index), {})
         for model, labels in planned.items():
             for label, count in labels.items() if isinstance(labels, dict) else ():
                 if isinstance(count, int):
                     cells[model, label] = max(count, cells.get((model, label), 0))
-    whole = by_shard.pop(None, {})
+    whole = parts.pop(None, {})
     total: dict[str, dict[str, int]] = {}
-    for cell in dict.fromkeys(cell for cells in (whole, *by_shard.values()) for cell in cells):
-        shards = sum(cells.get(cell, 0) for cells in by_shard.values())
+    chosen = _apart(parts)
+    for cell in dict.fromkeys(cell for cells in (whole, *parts.values()) for cell in cells):
+        shards = sum(parts[key].get(cell, 0) for key in chosen)
         total.setdefault(cell[0], {})[cell[1]] = max(whole.get(cell, 0), shards)
     return total
+
+
+def _apart(parts: Iterable[tuple[tuple[int, int], ...] | None]) -> list[tuple[tuple[int, int], ...]]:
+    """Sets of shards of which none holds a shard of another, the largest sets first."""
+    chosen: list[tuple[tuple[int, int], ...]] = []
+    for shards in sorted((one for one in parts if one), key=lambda one: (-len(one), one)):
+        if not any(set(shards) & set(other) for other in chosen):
+            chosen.append(shards)
+    return chosen
 
 
 def find_gaps(

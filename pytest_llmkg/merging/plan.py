@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import RunFileError
-from pytest_llmkg.merging.coverage import Gap, find_gaps, missing_shards, planned_dialogues, run_name
+from pytest_llmkg.merging.coverage import MISSING_SHARDS, Gap, find_gaps, missing_shards, planned_dialogues, run_name
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case, RunHeader
 from pytest_llmkg.store import SEALED_LINES, DialogueKey, RunIndex
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Duplicate", "MergePlan", "plan_merge", "write_merge"]
 
-_OF_ONE_RUN = {"suite", "shard", "planned", "merged", SEALED_LINES}
+_OF_ONE_RUN = {"suite", "shard", "planned", "merged", MISSING_SHARDS, SEALED_LINES}
 """Settings that say something of a single run, or are compared otherwise."""
 
 
@@ -72,7 +72,7 @@ def plan_merge(runs: Sequence[RunIndex], name: str) -> MergePlan:
     cases = _cases(runs)
     absent = missing_shards(runs)
     sources, duplicates = _sources(runs)
-    header = _header(runs, name)
+    header = _header(runs, name, absent)
     errors = sum(index.entries[key].failed for key, index in sources.items())
     return MergePlan(
         header,
@@ -171,7 +171,7 @@ def _sources(runs: Sequence[RunIndex]) -> tuple[dict[DialogueKey, RunIndex], tup
     return sources, tuple(sorted(duplicates, key=lambda duplicate: duplicate.key))
 
 
-def _header(runs: Sequence[RunIndex], name: str) -> RunHeader:
+def _header(runs: Sequence[RunIndex], name: str, absent: Sequence[str]) -> RunHeader:
     headers = [index.header for index in runs]
     first = headers[0]
     locks = [header.settings.get(SEALED_LINES) for header in headers]
@@ -183,6 +183,9 @@ def _header(runs: Sequence[RunIndex], name: str) -> RunHeader:
         "planned": to_plain(planned_dialogues(runs)),
         "merged": to_plain([header.run for header in headers]),
     }
+    settings.pop(MISSING_SHARDS, None)
+    if absent:
+        settings[MISSING_SHARDS] = list(absent)
     names = dict.fromkeys(name for header in headers for name in header.versions)
     return replace(
         first,

@@ -116,6 +116,30 @@ def test_a_missing_shard_is_named(tmp_path: Path, shards: list[str], capsys: pyt
     assert "of another division" in capsys.readouterr().err
 
 
+def test_a_run_joined_without_a_shard_says_so_to_whoever_judges_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = ("c1", "c2", "c3", "c4")
+    parts = [write(tmp_path / case, header(f"{i}/4", 2), both(case)) for i, case in enumerate(cases, 1)]
+    first, second, third = tmp_path / "first", tmp_path / "second", tmp_path / "third"
+    status, told = merge(capsys, *parts[:2], "--out", first)
+    assert (status, told["missing_shards"]) == (1, ["3/4", "4/4"])
+    assert index_run(first).header.settings["missing_shards"] == ["3/4", "4/4"]
+    assert main(["gate", str(first), "--rule", "min:0.1"]) == 1
+    assert "it was joined without shard 3/4, 4/4, of which nothing is known" in capsys.readouterr().out
+    # What was joined goes on being a part of the suite, and a shard that it holds is not planned twice.
+    status, told = merge(capsys, first, parts[2], parts[0], "--out", second)
+    assert (status, told["missing_shards"]) == (1, ["4/4"])
+    assert index_run(second).header.settings["planned"] == {"m": {"Flat": 6}}
+    status, told = merge(capsys, second, parts[3], "--out", third)
+    assert (status, told["missing_shards"], told["gaps"]) == (0, [], [])
+    settings = index_run(third).header.settings
+    assert (settings["planned"], settings.get("missing_shards")) == ({"m": {"Flat": 8}}, None)
+    assert main(["gate", str(third), "--rule", "min:0.1"]) == 0
+    assert main(["gate", parts[0], "--rule", "min:0.1"]) == 0
+    assert "this run: it is shard 1/4, a part of the suite" in capsys.readouterr().out
+
+
 def test_gaps_are_named_by_model_label_case_and_iteration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = write(tmp_path / "s1", header("1/2", 4), both("c1", "c3")[:3])
     two = write(tmp_path / "s2", header("2/2", 4), both("c2"))

@@ -35,6 +35,7 @@ def test_rules(text: str, rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("errors:\uff11", "is not of the form errors:NUMBER"),
         ("drip:0.1", "did you mean 'drop'"),
         ("", "unknown gate rule ''"),
         ("drop", "not of the form drop:NUMBER"),

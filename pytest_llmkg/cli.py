@@ -35,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output (head, less) has gone; there is nobody left to tell.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        # Of files that no command speaks of itself: a name that is too long, a disk that is full.
+        place = "" if error.filename is None else f"{error.filename!s:.200}: "
+        print(f"llmkg: error: {place}{error.strerror or error}", file=sys.stderr)
+        return 2
     return status
 
 

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from pytest_llmkg.cases.files import load_case_files
+from pytest_llmkg.cases.files import check_case_folders, load_case_files
 from pytest_llmkg.cases.graph_files import GraphFile, graph_at, with_graphs
-from pytest_llmkg.cases.question_sets import is_question_file
-from pytest_llmkg.cases.sealed import case_files_in
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
 from pytest_llmkg.data_files import fixtures_root
@@ -179,9 +177,7 @@ def build_suite(
     table = load_model_table(model_table_paths(root))
     named = resolve_models(settings.models, table, connector_registry.names())
     models, wrapped = wrapped_models(named, table, connector_registry)
-    for folder in settings.case_files:
-        if folder.is_dir() and not any(case_files_in(folder)) and not is_question_file(folder):
-            raise UserError(f"{folder}: the folder holds no case file (*.toml or *.toml.sealed)")
+    check_case_folders(settings.case_files)
     data = fixtures_root()
     paths = (data / "cases", *settings.case_files)
     choice = _Choice(settings.tasks)

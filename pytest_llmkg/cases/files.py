@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.cases.graph_files import GraphFile
     from pytest_llmkg.registry import Registry
 
-__all__ = ["SCHEMA", "check_case_text", "load_case_files"]
+__all__ = ["SCHEMA", "check_case_folders", "check_case_text", "load_case_files"]
 
 SCHEMA = 1
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -95,6 +95,17 @@ def _expand(paths: Iterable[Path]) -> Iterable[Path]:
             yield from case_files_in(path)
         else:
             yield path
+
+
+def check_case_folders(paths: Iterable[Path]) -> None:
+    """Complains about a folder among ``paths`` that holds no case file.
+
+    Raises:
+        CaseFileError: names it.
+    """
+    for path in paths:
+        if path.is_dir() and not any(case_files_in(path)) and not is_question_file(path):
+            raise CaseFileError(f"{path}: the folder holds no case file (*.toml or *.toml.sealed)")
 
 
 def check_case_text(text: str, path: Path, graphs: Path, tasks: Registry[Task], seed: int) -> None:

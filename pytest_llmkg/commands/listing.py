@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.cases.files import load_case_files
+from pytest_llmkg.cases.files import check_case_folders, load_case_files
 from pytest_llmkg.cases.graph_files import graph_at, parse_place_option
 from pytest_llmkg.commands import Command
 from pytest_llmkg.connectors import discover
@@ -48,6 +48,7 @@ def _case_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _cases(options: argparse.Namespace) -> tuple[Case, ...]:
     data = fixtures_root()
+    check_case_folders(options.llmkg_cases)
     return load_case_files(
         (data / "cases", *options.llmkg_cases),
         data / "graphs",

@@ -121,3 +121,38 @@ def test_other_graphs_are_refused(options: list[str], complaint: str) -> None:
         graphs_named(options)
     assert complaint in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("verb", [["ask", "q.yml", "python:counting_callables:model"], ["query", "q.yml"]])
+def test_a_graph_that_does_not_parse_is_named_before_anything_is_asked(
+    verb: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "shore.ttl").write_text("{", encoding="utf-8")
+    status, found, errors = run(capsys, *verb, "--kg", "shore=shore.ttl")
+    assert (status, found) == (2, None)
+    assert errors.startswith("llmkg: error: --kg shore=...: the graph is no Turtle")
+    assert getattr(sys.modules.get("counting_callables"), "ASKED", []) == []
+
+
+def test_a_file_that_cannot_be_written_is_named_before_anything_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, errors = run(capsys, "ask", "q.yml", "python:counting_callables:model", "-o", "none/such/a.json")
+    assert status == 2
+    assert "none/such/a.json: cannot be written: none/such is no folder that can be written to" in errors
+    assert "counting_callables" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--timeout", "nan"), ("--timeout", "0"), ("--retries", "-1"), ("--concurrency", "0")]
+)
+def test_numbers_that_make_no_sense_are_refused(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["text2sparql", "ask", "q.yml", "empty", option, value])
+    assert caught.value.code == 2
+    assert f"argument {option}: '{value}' is no" in capsys.readouterr().err
+    assert main(["text2sparql", "serve", "empty", "--dataset", f"shore={IRI}", "--port", "65536"]) == 2
+    assert "--port 65536: a port is a number from 0 to 65535" in capsys.readouterr().err
+
+
+def test_a_name_that_is_too_long_is_an_error_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["text2sparql", "check", "x" * 300]) == 2
+    assert "xxx: File name too long" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.answer_cache import AnswerCache
-from pytest_llmkg.commands.text2sparql.executing import configured_endpoints
+from pytest_llmkg.commands.text2sparql.executing import check_graph, configured_endpoints
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import AskRequest, Connector, ConnectorFactory, Example, GraphText, Workbench
 from pytest_llmkg.endpoints import ENDPOINT_FORMAT
@@ -105,8 +105,11 @@ class Respondent:
         """Looks at the graph of ``subject`` once, so that one that cannot be asked is known before a model is called.
 
         Raises:
-            LlmkgError: the graph cannot be read, or its endpoint gives nothing.
+            UserError: the graph does not parse.
+            EndpointError: its endpoint gives nothing.
         """
+        if subject.graph is not None:
+            await asyncio.to_thread(check_graph, subject.name, subject.graph, self._engine)
         await self._prompt(subject, "", None)
 
     async def _prompt(self, subject: Subject, question: str, language: str | None) -> Prompt:

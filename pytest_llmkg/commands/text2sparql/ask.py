@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,7 @@ from pytest_llmkg.cases.question_sets.to_cases import KGQA_TASK, question_cases
 from pytest_llmkg.commands import Command
 from pytest_llmkg.commands.text2sparql.answering import Subject, Terms, language_list, open_respondent
 from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graph_for
-from pytest_llmkg.commands.text2sparql.files import write_new
+from pytest_llmkg.commands.text2sparql.files import check_new, write_new
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.errors import ConnectorError, EndpointError, UserError
 from pytest_llmkg.kg import Sandbox
@@ -25,7 +27,7 @@ from pytest_llmkg.tasks.kgqa_scoring import find_any_query
 from pytest_llmkg.workshop import Workshop
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable
 
     from pytest_llmkg.cases.question_sets import QuestionSet
     from pytest_llmkg.commands.text2sparql.answering import Respondent
@@ -50,9 +52,24 @@ class _Asked:
 def add_asking_options(parser: argparse.ArgumentParser) -> None:
     """Adds what all verbs take that ask a model."""
     add = parser.add_argument
-    add("--timeout", type=float, default=180.0, metavar="S", help="seconds for one call (default: 180)")
-    add("--retries", type=int, default=5, metavar="N", help="repeated calls after one that failed (default: 5)")
-    add("--concurrency", type=int, default=4, metavar="N", help="questions at once (default: 4)")
+    add("--timeout", type=_seconds, default=180.0, metavar="S", help="seconds for one call (default: 180)")
+    add("--retries", type=_whole(0), default=5, metavar="N", help="repeated calls after one that failed (default: 5)")
+    add("--concurrency", type=_whole(1), default=4, metavar="N", help="questions at once (default: 4)")
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d{1,9}(\.\d+)?", text, re.ASCII) or float(text) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return float(text)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,8 +84,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.output != "-" and Path(options.output).exists():
-        raise UserError(f"{options.output}: exists already; delete it first or give another --output")
+    check_new(options.output)
     questions = load_question_set(options.questions, check_queries=False)
     loop = LoopThread()  # a callable that hangs must not keep the process from ending
     try:
@@ -91,7 +107,7 @@ async def _ask_all(questions: QuestionSet, options: argparse.Namespace) -> list[
     prefixes = cases[0].mapping("prefixes")
     subject = Subject(questions.name, questions.dataset, prefixes, None if graph is None else graph.graph)
     workshop = Workshop(cases, {}, Sandbox(), _SEED)
-    terms = Terms(options.timeout, options.retries, max(1, options.concurrency), options.cache, workshop.examples)
+    terms = Terms(options.timeout, options.retries, options.concurrency, options.cache, workshop.examples)
     gate = asyncio.Semaphore(terms.concurrency)
     chosen = _chosen(questions, options.languages)
     async with open_respondent(options.model, {subject.name: subject}, terms) as respondent:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_llmkg.cases.question_sets import QuestionSet
-    from pytest_llmkg.contracts import QueryResult
+    from pytest_llmkg.contracts import GraphText, KgEngine, QueryResult
 
-__all__ = ["add_graph_option", "configured_endpoints", "graph_for", "graphs_named", "running"]
+__all__ = ["add_graph_option", "check_graph", "configured_endpoints", "graph_for", "graphs_named", "running"]
 
 
 def add_graph_option(parser: argparse.ArgumentParser) -> None:
@@ -70,13 +70,31 @@ def configured_endpoints() -> Endpoints:
     return Endpoints(load_endpoint_table(model_table_paths(Path.cwd())))
 
 
+def check_graph(name: str, graph: GraphText, engine: KgEngine) -> None:
+    """Asks ``graph`` once, so that one that cannot be asked is not taken for many broken queries.
+
+    Raises:
+        UserError: it does not parse.
+        EndpointError: its endpoint gives nothing.
+    """
+    error = engine.run_query(graph, "ASK {}", {}).error
+    if error is not None:
+        raise UserError(f"--kg {name}=...: {error}")
+
+
 @contextmanager
 def running(questions: QuestionSet, graph: GraphFile) -> Iterator[Callable[[str], QueryResult]]:
-    """What runs a query on ``graph`` with the prefixes of ``questions`` and the usual ones declared."""
+    """What runs a query on ``graph`` with the prefixes of ``questions`` and the usual ones declared.
+
+    Raises:
+        UserError: the graph does not parse.
+        EndpointError: its endpoint gives nothing.
+    """
     prefixes, endpoints = {**WELL_KNOWN, **questions.prefixes}, configured_endpoints()
     with Sandbox(RESCORING_LIMITS) as sandbox:
         engine = EndpointEngine(sandbox, endpoints)
         try:
+            check_graph(graph.name, graph.graph, engine)
             yield lambda query: engine.run_query(graph.graph, query, prefixes)
         finally:
             endpoints.close()

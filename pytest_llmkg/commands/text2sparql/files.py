@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.metrics.challenge_report import ResultSets
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_llmkg.plain import Json
 
-__all__ = ["AnswerFile", "ResultFile", "read_answers_or_results", "read_evaluation", "read_json_file", "write_new"]
+__all__ = [
+    "AnswerFile",
+    "ResultFile",
+    "check_new",
+    "read_answers_or_results",
+    "read_evaluation",
+    "read_json_file",
+    "write_new",
+]
 
 _ORDER = "order_required"
 
@@ -88,6 +96,21 @@ def read_json_file(path: Path) -> Any:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {' '.join(str(error).split())}") from error
+
+
+def check_new(path: str) -> None:
+    """Complains when `write_new` could not write ``path``, before the work for it is done.
+
+    Raises:
+        UserError: the file exists, or its folder does not or cannot be written to.
+    """
+    if path == "-":
+        return
+    if os.path.lexists(path):
+        raise UserError(f"{path}: exists already; delete it first or give another --output")
+    folder = Path(path).parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"{path}: cannot be written: {folder} is no folder that can be written to")
 
 
 def write_new(path: str, data: Json) -> None:

@@ -11,7 +11,7 @@ from pytest_llmkg.cases.question_sets import load_question_set
 from pytest_llmkg.commands import Command
 from pytest_llmkg.commands.text2sparql.answering import language_list
 from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graph_for, running
-from pytest_llmkg.commands.text2sparql.files import AnswerFile, read_answers_or_results, write_new
+from pytest_llmkg.commands.text2sparql.files import AnswerFile, check_new, read_answers_or_results, write_new
 from pytest_llmkg.endpoints import Endpoint
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.metrics.challenge import flatten_result
@@ -39,6 +39,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    check_new(options.output)
     questions = load_question_set(options.questions, check_queries=False)
     queries = _queries(questions, options.answers, options.languages)
     sets: dict[str, object] = {}

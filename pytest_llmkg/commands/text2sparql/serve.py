@@ -16,6 +16,7 @@ from pytest_llmkg.commands.text2sparql.ask import add_asking_options
 from pytest_llmkg.commands.text2sparql.executing import add_graph_option, graphs_named
 from pytest_llmkg.commands.text2sparql.serving import Service, start_server
 from pytest_llmkg.connectors.copy_nearest import without_question
+from pytest_llmkg.endpoints import ENDPOINT_FORMAT
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.pipelines.examples import load_examples
 from pytest_llmkg.scheduling.loop_thread import LoopThread
@@ -51,13 +52,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     if not _is_loopback(options.host):
         raise UserError(f"--host {options.host}: only loopback addresses, since the server asks nobody for a key")
+    if not 0 <= options.port < 2**16:
+        raise UserError(f"--port {options.port}: a port is a number from 0 to {2**16 - 1}")
     subjects = _subjects(options)
     pool = () if options.examples is None else load_examples([options.examples])
 
     def examples(request: AskRequest) -> tuple[Example, ...]:
         return without_question(pool, request.question.text) if request.question is not None else pool
 
-    terms = Terms(options.timeout, options.retries, max(1, options.concurrency), options.cache, examples)
+    terms = Terms(options.timeout, options.retries, options.concurrency, options.cache, examples)
     loop = LoopThread()  # a callable that hangs must not keep the process from ending
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -73,6 +76,9 @@ def _run(options: argparse.Namespace) -> int:
 async def _serve(options: argparse.Namespace, subjects: Sequence[Subject], terms: Terms) -> None:
     by_name = {subject.name: subject for subject in subjects}
     async with open_respondent(options.model, by_name, terms) as respondent:
+        for subject in subjects:
+            if subject.graph is not None and subject.graph.format != ENDPOINT_FORMAT:  # which may start later
+                await respondent.check(subject)
         service = Service(respondent, {subject.dataset or subject.name: subject for subject in subjects}, terms)
         async with start_server(service, options.host, options.port) as url:
             print(f"serving {respondent.model} at {url} for {', '.join(service.subjects)}", flush=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_llmkg.errors import LlmkgError
-from pytest_llmkg.wire import DIALOGUES, INPUT, NOT_RUN, PROBLEMS
+from pytest_llmkg.wire import DIALOGUES, INPUT, MISUSED, NOT_RUN, PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -41,8 +41,12 @@ class Controller:
         self._address: tuple[int, str] = (0, "")
         self._run_again: dict[str, bool] = {}  # and whether it did
         self._lost, self._deaths = 0, 0
-        self._planned = False
+        self._planned = self._misused = False
         self._judged: Judged | None = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Notes that a mark names something unknown."""
+        self._misused |= getattr(report, MISUSED, False)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -177,6 +181,8 @@ class Controller:
         passed = state.built_keeper is None or state.built_keeper.gate is None or self._judge(state.built_keeper)
         if state.problems or not passed:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        if self._misused:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Shows the leaderboard and where the page is."""

@@ -13,7 +13,7 @@ from pytest_llmkg import options
 from pytest_llmkg.controller import Controller
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.state import STATE, SessionState, job_of, parameters
-from pytest_llmkg.wire import DIALOGUES, NOT_RUN
+from pytest_llmkg.wire import DIALOGUES, MISUSED, NOT_RUN
 from pytest_llmkg.worker_hooks import Worker
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ _MARKER = (
 _HELD = pytest.StashKey["list[tuple[Case, Transcript]]"]()
 _HAS_HELD = pytest.StashKey[bool]()
 _NOT_RUN = pytest.StashKey[str]()
+# Whether the collector at work came upon a mark that names something unknown.
+_MISUSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,10 +102,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         rows = metafunc.config.stash[STATE].suite().plan(marker.args, names)
     except UserError as error:
+        metafunc.config.stash[_MISUSED] = True
         pytest.fail(str(error), pytrace=False)
     values = [[getattr(row, name) for name in names] for row in rows]
     # Without any case there is a placeholder, which the next hook drops.
     metafunc.parametrize(names, values or [[None] * len(names)], ids=[row.id for row in rows] or ["none"])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Tells the controller of a mark that names an unknown task, which is a usage error."""
+    report = yield
+    if collector.config.stash.get(_MISUSED, False):
+        collector.config.stash[_MISUSED] = False
+        setattr(report, MISUSED, True)
+    return report
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

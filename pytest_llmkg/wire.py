@@ -1,6 +1,6 @@
 """Names under which the processes of one session hand things to each other."""
 
-__all__ = ["DIALOGUES", "INPUT", "NOT_RUN", "PROBLEMS"]
+__all__ = ["DIALOGUES", "INPUT", "MISUSED", "NOT_RUN", "PROBLEMS"]
 
 INPUT = "llmkg"
 """Key of a worker's input: what the controller tells it, `pytest_llmkg.workers.WorkerInput` in plain types."""
@@ -13,3 +13,5 @@ NOT_RUN = "llmkg_not_run"
 
 PROBLEMS = "llmkg_problems"
 """Key of a worker's output: sentences for the end of the session."""
+MISUSED = "llmkg_misused"
+"""On the report of a collection that failed since a mark names something unknown: a usage error."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.answering import answer_question
 from pytest_llmkg.connectors.symbolic.counting import answer_count
+from pytest_llmkg.connectors.symbolic.drafting import answer_draft
 from pytest_llmkg.connectors.symbolic.evaluating import answer_result
 from pytest_llmkg.connectors.symbolic.extracting import answer_extraction
 from pytest_llmkg.connectors.symbolic.inventing import answer_sample
@@ -35,6 +36,7 @@ _LONGEST = 4_000_000
 _PARTS: Mapping[Job, Callable[[Request, KgEngine], str | None]] = {
     "answer": answer_question,
     "count": answer_count,
+    "draft": answer_draft,
     "evaluate": answer_result,
     "extract": answer_extraction,
     "query": answer_query,

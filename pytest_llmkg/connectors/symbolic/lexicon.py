@@ -24,6 +24,7 @@ __all__ = [
     "Mention",
     "build_lexicon",
     "find_mentions",
+    "is_meta",
     "read_table",
     "schema_terms",
     "superclasses",
@@ -81,9 +82,9 @@ def build_lexicon(facts: Sequence[Triple], table: Mapping[str, str]) -> Lexicon:
     for s, p, o in facts:
         if p.value in labels and o.kind == "literal" and s.kind == "iri":
             given.setdefault(s, []).append(stems_of(o.value))
-    classes = {o.value for _, p, o in facts if p.value == TYPE and not _is_meta(o.value)}
+    classes = {o.value for _, p, o in facts if p.value == TYPE and not is_meta(o.value)}
     classes |= {iri for iri, kind in schema.items() if kind == "class"}
-    predicates = {iri for iri in used if not _is_meta(iri) or iri in labels}
+    predicates = {iri for iri in used if not is_meta(iri) or iri in labels}
 
     def names(term: Term) -> tuple[tuple[str, ...], ...]:
         return tuple(dict.fromkeys(n for n in (*_names(term.value, table), *given.get(term, ())) if n))
@@ -103,12 +104,13 @@ def schema_terms(facts: Iterable[Triple]) -> dict[str, str]:
     """The IRIs that the graph itself declares as ``class`` or ``property``."""
     found = {}
     for s, p, o in facts:
-        if p.value == TYPE and s.kind == "iri" and _is_meta(o.value):
+        if p.value == TYPE and s.kind == "iri" and is_meta(o.value):
             found[s.value] = "class" if o.value.endswith("Class") else "property"
     return found
 
 
-def _is_meta(iri: str) -> bool:
+def is_meta(iri: str) -> bool:
+    """Whether ``iri`` belongs to the vocabularies that schemas are written in."""
     return iri.startswith((WELL_KNOWN["owl"], WELL_KNOWN["rdfs"], WELL_KNOWN["rdf"]))
 
 
@@ -119,7 +121,7 @@ def _nodes(facts: Sequence[Triple], labels: tuple[str, ...], taken: set[str]) ->
         if s.value in taken:
             continue
         for term in (s, o):
-            if term.kind == "iri" and term.value not in taken and not _is_meta(term.value):
+            if term.kind == "iri" and term.value not in taken and not is_meta(term.value):
                 nodes.setdefault(term)
         is_label = p.value in labels and s.kind == "iri"
         if o.kind == "literal" and not is_label and re.search(r"[^\W\d_]", o.value) and len(o.value) < 80:

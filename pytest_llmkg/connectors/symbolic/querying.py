@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.connectors.symbolic.request import Request
     from pytest_llmkg.contracts import GraphText, KgEngine
 
-__all__ = ["answer_query", "find_plan"]
+__all__ = ["answer_query", "find_plan", "planned_queries"]
 
 _TRIED = 16
 # ``the town with the label "Dry Ford"``: the words before the label ask for nothing.
@@ -40,19 +40,23 @@ def answer_query(request: Request, engine: KgEngine) -> str | None:
 def find_plan(request: Request, engine: KgEngine) -> str | None:
     """The SPARQL text of that plan."""
     known = _known(request, engine)
-    if not known.facts or len(known.facts) > _MOST_FACTS:
-        return None
-    lexicon = build_lexicon(known.facts, known.labels)
-    labelled = request.graph is not None and known.made_up  # things are found by their labels, there are no others
-    question = request.question if labelled else _DESCRIBED.sub(" ", request.question)
-    planner = Planner(read_question(question, lexicon), known.facts, lexicon, known.prefixes)
     given = {find_query(answer) for answer in request.given}
-    texts = dict.fromkeys(show_plan(plan) for plan in planner.plans())
-    left = [text for text in islice(texts, _TRIED) if text not in given]
+    left = [text for text in planned_queries(request, known) if text not in given]
     found = (
         _first_that_finds(left, request.graph, known.prefixes, engine) if request.graph and not known.made_up else None
     )
     return found or (left[0] if left else None)
+
+
+def planned_queries(request: Request, known: Known) -> tuple[str, ...]:
+    """The first plans for the question on what is known, the best first; none when that is too much to search."""
+    if not known.facts or len(known.facts) > _MOST_FACTS:
+        return ()
+    lexicon = build_lexicon(known.facts, known.labels)
+    labelled = request.graph is not None and known.made_up  # things are found by their labels, there are no others
+    question = request.question if labelled else _DESCRIBED.sub(" ", request.question)
+    planner = Planner(read_question(question, lexicon), known.facts, lexicon, known.prefixes)
+    return tuple(islice(dict.fromkeys(show_plan(plan) for plan in planner.plans()), _TRIED))
 
 
 def _known(request: Request, engine: KgEngine) -> Known:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.connectors.symbolic.extracting import asks_for_extraction
 from pytest_llmkg.connectors.symbolic.inventing import asks_for_sample
+from pytest_llmkg.connectors.symbolic.outlines import find_examples, read_outline, without_examples
 from pytest_llmkg.connectors.symbolic.request import Job, Request
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.extraction import FencedBlock, fenced_blocks
@@ -62,7 +63,8 @@ def read_request(messages: Sequence[Message]) -> Request:
     """The request that ``messages`` make; never raises for anything that a text can hold."""
     users = [m.text for m in messages if m.role == "user"]
     given = tuple(m.text for m in messages if m.role == "assistant")
-    requests = [_read_prompt(text) for text in users]
+    systems = [m.text for m in messages if m.role == "system"]
+    requests = [_read_prompt(text, find_examples("\n\n".join(systems))) for text in users]
     index = next((i for i, r in enumerate(requests) if r.job != "unknown"), None)
     if index is None:
         return Request("unknown", given=given)
@@ -71,7 +73,9 @@ def read_request(messages: Sequence[Message]) -> Request:
     return replace(first, hint=hint, given=given)
 
 
-def _read_prompt(text: str) -> Request:
+def _read_prompt(text: str, shown: tuple[tuple[str, str], ...] = ()) -> Request:
+    examples = (*shown, *find_examples(text))
+    text = without_examples(text)
     blocks = fenced_blocks(text)
     prose = _prose(text, blocks)
     kinds = [(_kind(block), block) for block in blocks]
@@ -84,7 +88,12 @@ def _read_prompt(text: str) -> Request:
     asked = _QUESTION.search(prose)
     question = asked[1].strip() if asked else ""
     job = _job(prose, query, question) if graph else _job_without_graph(prose, query, table, question)
-    return Request(job, graph, query, table, question, prose, fenced=bare is None)
+    request = Request(job, graph, query, table, question, prose, fenced=bare is None)
+    outline = read_outline(text) if graph is None and table is None else None
+    can_try = "```try" in text
+    if question and query is None and _QUERY.search(prose) and (examples or outline or can_try):
+        return replace(request, job="draft", examples=examples, outline=outline, can_try=can_try)
+    return request
 
 
 def _prose(text: str, blocks: Sequence[FencedBlock]) -> str:

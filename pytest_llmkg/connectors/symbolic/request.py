@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_llmkg.connectors.symbolic.outlines import Outline
 from pytest_llmkg.contracts import GraphText
 
 __all__ = ["Job", "Request"]
 
-Job = Literal["answer", "count", "evaluate", "extract", "query", "repair", "sample", "walk", "unknown"]
+Job = Literal["answer", "count", "draft", "evaluate", "extract", "query", "repair", "sample", "walk", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,9 @@ class Request:
         hint: the last user message when it is not the first prompt.
         given: the earlier answers, oldest first.
         fenced: whether the graph stands in a fenced block.
+        examples: shown questions with a SPARQL query each.
+        outline: a shown list of classes with their properties, None without one.
+        can_try: whether queries may be tried before one is given as the answer, in blocks opened by ```try.
     """
 
     job: Job
@@ -37,3 +41,6 @@ class Request:
     hint: str | None = None
     given: tuple[str, ...] = ()
     fenced: bool = True
+    examples: tuple[tuple[str, str], ...] = ()
+    outline: Outline | None = None
+    can_try: bool = False

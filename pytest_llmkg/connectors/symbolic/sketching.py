@@ -21,11 +21,15 @@ from pytest_llmkg.contracts import Term
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Known", "is_schema", "sketch_list", "sketch_schema"]
+    from pytest_llmkg.connectors.symbolic.outlines import Outline
+
+__all__ = ["Known", "is_schema", "sketch_list", "sketch_outline", "sketch_schema"]
 
 _MOST_FACTS = 5_000
 _MOST_NAMED = 6
 _RDFS, _XSD, _OWL = WELL_KNOWN["rdfs"], WELL_KNOWN["xsd"], WELL_KNOWN["owl"]
+_RDF_TEXT = f"{WELL_KNOWN['rdf']}langString"
+_NAMES = frozenset({"name", "nam", "label", "title", "titl"})  # stems
 _LABEL, _DOMAIN, _RANGE = f"{_RDFS}label", f"{_RDFS}domain", f"{_RDFS}range"
 _EXAMPLES = {"date": "2000-01-01", "dateTime": "2000-01-01T00:00:00", "gYear": "2000", "boolean": "true"}
 _QUOTED = re.compile(r'"([^"\n]{1,80})"(?:@([A-Za-z-]+))?')
@@ -78,6 +82,39 @@ def _examples(facts: Sequence[Triple], question: str) -> Iterator[Triple]:
         subjects = _examples_of(domains, examples, above)
         objects = [*_examples_of(ranges, examples, above)] if _leads_to_things(facts, iri, ranges) else []
         yield from _links(iri, subjects, objects or _literals(ranges, quoted))
+
+
+def sketch_outline(outline: Outline, question: str, language: str) -> Known:
+    """Facts from a shown list of classes with their properties: one example of each, linked as the list says.
+
+    The texts that ``question`` quotes are names of all examples, by the properties that mean a name; only a class
+    without such a property has them as values of all its texts. Labels are in ``language`` where they can be.
+    """
+    listed = {r for uses in outline.classes.values() for ranges in uses.values() for r in ranges}
+    things = [iri for iri in dict.fromkeys((*outline.classes, *sorted(listed))) if _is_class(iri, outline)]
+    examples = {iri: Term("bnode", f"example{i}") for i, iri in enumerate(things)}
+    quoted = [text for text, _ in _QUOTED.findall(question)]
+    made = [(node, Term("iri", TYPE), Term("iri", iri)) for iri, node in examples.items()]
+    for iri, uses in outline.classes.items():
+        names = [use for use in uses if {*stems_of(re.split(r"[/#:]", use)[-1])} & _NAMES] or list(uses)
+        for use, ranges in uses.items():
+            objects = [examples[r] for r in ranges if r in examples]
+            objects += _outlined_literals(ranges, quoted if use in names else [], language)
+            made += _links(use, [examples[iri]], objects)
+    return Known(tuple(made[:_MOST_FACTS]), outline.labels, outline.prefixes, made_up=True)
+
+
+def _is_class(iri: str, outline: Outline) -> bool:
+    return iri in outline.classes or not iri.startswith((_XSD, "@", _RDF_TEXT))
+
+
+def _outlined_literals(ranges: Sequence[str], quoted: Sequence[str], language: str) -> list[Term]:
+    tags = [r[1:] for r in ranges if r.startswith("@")] + [language] * (_RDF_TEXT in ranges)
+    if tags:
+        tag = language if language in tags else tags[0]
+        return [Term("literal", text, None, tag) for text in (*quoted, _GUESSED[2].value)]
+    types = [r for r in ranges if r.startswith(_XSD)]
+    return _literals(types, [Term("literal", text) for text in quoted]) if types else []
 
 
 def sketch_list(table: str, prose: str, question: str) -> Known:

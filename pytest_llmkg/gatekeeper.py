@@ -31,6 +31,9 @@ __all__ = ["JUNIT_NAME", "Gatekeeper", "Judged", "make_gatekeeper", "publish", "
 
 JUNIT_NAME = "gate.xml"
 
+MOST_SUMMARY = 900_000
+"""Bytes of a job summary: GitHub takes 1 MiB of a step, and of more nothing at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -121,10 +124,18 @@ def publish(result: GateResult, directory: Path | None, junit: Path | None) -> J
     if summary:
         try:
             with Path(summary).open("a", encoding="utf-8") as file:
-                file.write(verdicts_markdown(result))
+                file.write(_shortened(verdicts_markdown(result)))
         except OSError as error:
             problems.append(f"the gate's verdicts were not added to the job summary: {error.strerror}")
     return Judged(result, tuple(lines), tuple(problems))
+
+
+def _shortened(text: str) -> str:
+    """``text`` up to the last whole line for which a job summary has room; failures stand first."""
+    if len(text.encode()) <= MOST_SUMMARY:
+        return text
+    kept = text.encode()[:MOST_SUMMARY].rpartition(b"\n")[0].decode()
+    return f"{kept}\n\nCut here, since a job summary takes no more; all verdicts are in {JUNIT_NAME}.\n"
 
 
 def _add_to_report(path: Path, result: GateResult) -> None:

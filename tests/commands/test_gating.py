@@ -82,6 +82,22 @@ def test_github(
     assert "not added to the job summary" in told.err
 
 
+def test_a_job_summary_is_cut_before_github_refuses_it(
+    runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setattr("pytest_llmkg.gatekeeper.MOST_SUMMARY", 200)
+    assert main(["gate", runs["bad"], "--baseline", runs["good"], "--rule", "drop:0,drop:0.1,min:0.9"]) == 1
+    text = summary.read_text(encoding="utf-8")
+    kept, cut, rest = text.partition("\n\nCut here, since a job summary takes no more")
+    assert cut
+    assert "all verdicts are in gate.xml" in rest
+    assert len(kept.encode()) <= 200
+    assert kept.startswith("## ❌ gate FAILED")
+    assert not kept.endswith("FAIL")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

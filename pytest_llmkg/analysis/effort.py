@@ -32,6 +32,7 @@ __all__ = [
     "asks_question",
     "dialogue_seconds",
     "effort_rows",
+    "effort_tables",
     "question_effort",
 ]
 
@@ -129,13 +130,23 @@ def effort_rows(
         infos: tasks by name.
         by: what a row stands for.
     """
+    by_model, by_label = effort_tables(transcripts, infos)
+    return by_label if by == "label" else by_model
+
+
+def effort_tables(
+    transcripts: Iterable[Transcript], infos: Mapping[str, TaskInfo]
+) -> tuple[tuple[EffortRow, ...], tuple[EffortRow, ...]]:
+    """Both tables of `effort_rows`, by model and by model and label, from one pass."""
     groups: dict[tuple[str, str | None], list[QuestionEffort]] = defaultdict(list)
     for transcript in transcripts:
         info = infos.get(transcript.task)
         if info is not None:
-            key = (transcript.model, transcript.label if by == "label" else None)
-            groups[key].append(question_effort(transcript, info))
-    return tuple(_row(model, label, found) for (model, label), found in groups.items())
+            effort = question_effort(transcript, info)
+            groups[transcript.model, None].append(effort)
+            groups[transcript.model, transcript.label].append(effort)
+    rows = [_row(model, label, found) for (model, label), found in groups.items()]
+    return tuple(row for row in rows if row.label is None), tuple(row for row in rows if row.label is not None)
 
 
 def dialogue_seconds(transcript: Transcript) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.aggregates import ModelRow
 from pytest_llmkg.analysis.corrections import CorrectionRow, changes_of, correction_rows
-from pytest_llmkg.analysis.effort import EffortRow, effort_rows
+from pytest_llmkg.analysis.effort import EffortRow, effort_tables
 from pytest_llmkg.analysis.gains import GainRow, gain_rows, last_gain
 from pytest_llmkg.analysis.intervals import Interval, ScoreIntervals, score_intervals
 from pytest_llmkg.analysis.pareto import Front, cost_front, seconds_front
@@ -94,7 +94,7 @@ def figures_of(
     efforts = efforts_of(transcripts)
     spent = [_of_calls(row, efforts) for row in rows]
     asked = [transcript for transcript in transcripts if transcript.label in asking]
-    by_name = {info.name: info for info in infos}
+    questions, by_label = effort_tables(asked, {info.name: info for info in infos})
     return Figures(
         values=values,
         intervals=_finite(score_intervals(values, seed=seed)),
@@ -111,8 +111,8 @@ def figures_of(
         k=k,
         endings=endings_of(transcripts, infos),
         efforts=efforts,
-        questions=effort_rows(asked, by_name),
-        questions_by_label=effort_rows(asked, by_name, "label"),
+        questions=questions,
+        questions_by_label=by_label,
     )
 
 

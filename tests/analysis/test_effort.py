@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_llmkg.analysis.effort import asks_question, effort_rows, question_effort
+from pytest_llmkg.analysis.effort import asks_question, dialogue_seconds, effort_rows, effort_tables, question_effort
 from pytest_llmkg.records import Answer, FailedCall, Prompt, Question, Transcript, Usage
 from tests.builders import FLAT, make_transcript, make_turn
 
@@ -119,3 +119,33 @@ def test_spreads_are_those_of_the_numbers(seconds: list[float]) -> None:
     assert sum(s <= found.p95 for s in seconds) >= math.ceil(0.95 * len(seconds))
     assert sum(s < found.p95 for s in seconds) < 0.95 * len(seconds)
     assert found.most == max(seconds)
+
+
+def test_what_is_known_of_a_sum_is_a_lower_bound_of_it() -> None:
+    known, unknown = Answer("a", usage=Usage(10, 5, 0.5)), Answer("b")
+    [row] = effort_rows([dialogue(known), dialogue(unknown)], INFOS)
+    assert (row.cost, row.cost_at_least, row.tokens, row.tokens_at_least) == (None, 0.5, None, 15.0)
+    [row] = effort_rows([dialogue(unknown)], INFOS)
+    assert (row.cost_at_least, row.tokens_at_least) == (None, None)
+    [row] = effort_rows([dialogue(known), dialogue(known)], INFOS)
+    assert row.cost is not None
+    assert row.cost.total == row.cost_at_least == 1.0
+
+
+def test_both_tables_come_from_one_pass() -> None:
+    held = [
+        replace(dialogue(Answer("a", seconds=n)), label=label) for n, label in ((1.0, "de"), (2.0, "en"), (3.0, "en"))
+    ]
+    by_model, by_label = effort_tables(held, INFOS)
+    assert [(row.label, row.questions) for row in by_model] == [(None, 3)]
+    assert [(row.label, row.questions) for row in by_label] == [("de", 1), ("en", 2)]
+    assert (by_model, by_label) == (effort_rows(held, INFOS), effort_rows(held, INFOS, "label"))
+
+
+def test_seconds_of_any_dialogue_are_those_of_its_calls() -> None:
+    failed = FailedCall("down", seconds=0.5)
+    held = dialogue(Answer("a", seconds=2.0, failed_calls=(failed,)), Answer("b", seconds=1.0, stages={"wait": 9.0}))
+    assert dialogue_seconds(held) == 3.5
+    assert dialogue_seconds(make_transcript(error="never asked")) == 0.0
+    assert dialogue_seconds(replace(make_transcript(error="down"), failed_calls=(failed, failed))) == 1.0
+    assert dialogue_seconds(dialogue(Answer("a", notes={"untimed": True}))) is None

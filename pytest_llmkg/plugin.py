@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 state.keeper()
                 if isinstance(hooks, Controller):
                     config.pluginmanager.register(LiveProgress(config, hooks.progress), "llmkg-progress")
-        except UserError as error:
+        except (UserError, OSError) as error:  # a name that is too long, a folder that may not be looked into
             raise pytest.UsageError(str(error)) from error
 
 

@@ -39,10 +39,11 @@ from pytest_llmkg.tasks import discover_tasks
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["COMMANDS"]
 
+_PIPE = Path("-")
 _TEXTCONV = (
     "to see plain text in git diff: put '*.sealed diff=llmkg' into .gitattributes and run "
     'git config diff.llmkg.textconv "llmkg unseal --stdout"'
@@ -71,9 +72,14 @@ def _seal_arguments(parser: argparse.ArgumentParser) -> None:
 def _seal(options: argparse.Namespace) -> int:
     key = PUBLIC if options.public else _wanted(private_key(options.key_file), "or give --public")
     cipher = new_cipher(key)  # one salt for all files, so that opening all of them derives one key
+    if _is_pipe(options.files):
+        sys.stdout.buffer.write(_sealed("standard input", _piped_text(), cipher))
+        return 0
     for path in options.files:
         if path.suffix == SUFFIX:
             raise UserError(f"{path}: is sealed already")
+        if path.parts[:2] == ("/", "dev"):
+            raise UserError(f"{path}: is no file; to seal what a pipe gives, name - and take it from standard output")
         text = read_opened(path, str(path), lambda: None).text
         if path.suffix == ".toml":
             text = with_canary(text)
@@ -86,6 +92,20 @@ def _seal(options: argparse.Namespace) -> int:
         if options.remove:
             path.unlink()
     return 0
+
+
+def _is_pipe(files: Sequence[Path]) -> bool:
+    """Whether ``-`` is named: standard input goes, sealed or opened, to standard output."""
+    if _PIPE in files and len(files) > 1:
+        raise UserError("- stands for standard input and must be the only FILE")
+    return _PIPE in files
+
+
+def _piped_text() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError("standard input: not a text in UTF-8") from error
 
 
 def _is_same(target: Path, text: str, key: SealKey, key_file: Path | None) -> bool:
@@ -102,9 +122,10 @@ def _unseal_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _unseal(options: argparse.Namespace) -> int:
+    piped = _is_pipe(options.files)
     for path in options.files:
         opened = _opened(path, options.key_file)
-        if options.stdout:
+        if options.stdout or piped:
             sys.stdout.buffer.write(opened.text.encode("utf-8"))
             sys.stdout.buffer.flush()
             continue
@@ -127,6 +148,8 @@ def _rekey_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _rekey(options: argparse.Namespace) -> int:
     cipher = new_cipher(PUBLIC if options.public else _wanted(private_key(options.new_key_file)))
+    if _PIPE in options.files:
+        raise UserError("rekey changes files; in a pipe write llmkg unseal - | llmkg seal -, each with its key")
     # All are opened before any is written: a key that does not fit the last file changes none.
     opened = [(path, _opened(path, options.key_file)) for path in options.files]
     for path, content in opened:
@@ -217,17 +240,21 @@ def _wanted(key: SealKey | None, otherwise: str = "") -> SealKey:
 def _opened(path: Path, key_file: Path | None) -> OpenedFile:
     """The sealed file ``path``, whatever its name is: git gives its textconv commands temporary names."""
     try:
-        content = path.read_bytes()
+        content = sys.stdin.buffer.read() if path == _PIPE else path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     return open_sealed(content, str(path), private_key(key_file))
 
 
 def _write_sealed(path: Path, text: str, cipher: Cipher) -> None:
+    _write(path, _sealed(str(path), text, cipher))
+
+
+def _sealed(place: str, text: str, cipher: Cipher) -> bytes:
     content = seal_text(text, cipher)
     if len(content) > LARGEST_FILE:
-        raise UserError(f"{path}: would be larger than {LARGEST_FILE // 2**20} MiB; split the file")
-    _write(path, content)
+        raise UserError(f"{place}: would be larger than {LARGEST_FILE // 2**20} MiB; split it")
+    return content
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -244,14 +271,14 @@ def _write(path: Path, content: bytes) -> None:
 COMMANDS = (
     Command(
         "seal",
-        "Encrypts case files or their graphs, each as FILE.sealed beside it.",
+        "Encrypts case files or their graphs, each as FILE.sealed beside it; - seals a pipe.",
         "llmkg seal --key-file ~/.llmkg-key --remove cases/*.toml",
         _seal_arguments,
         _seal,
     ),
     Command(
         "unseal",
-        "Writes the plain text of sealed files beside them.",
+        "Writes the plain text of sealed files beside them; - opens a pipe.",
         "llmkg unseal cases/text2sparql.toml.sealed",
         _unseal_arguments,
         _unseal,

@@ -313,3 +313,31 @@ def test_unsealing_to_standard_output_writes_the_text_alone(
     assert main(["unseal", "--stdout", str(sealed)]) == 0
     assert capfdbinary.readouterr().out == f"# {CANARY}\n{CASES}".encode()
     assert sorted(Path().iterdir()) == before
+
+
+def piped(command: str, given: bytes) -> bytes:
+    arguments = [sys.executable, "-m", "pytest_llmkg", *shlex.split(command), "-"]
+    return subprocess.run(arguments, input=given, capture_output=True, check=True).stdout
+
+
+def test_a_pipe_is_sealed_and_opened() -> None:
+    sealed = piped("seal", CASES.encode())
+    assert b"secret" not in sealed
+    assert piped("unseal", sealed) == CASES.encode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["seal", "-", "suite.toml"], "must be the only FILE"),
+        (["unseal", "suite.toml.sealed", "-"], "must be the only FILE"),
+        (["seal", "/dev/stdin"], "to seal what a pipe gives, name -"),
+        (["rekey", "--public", "-"], "llmkg unseal - | llmkg seal -"),
+    ],
+)
+def test_a_pipe_is_no_file_among_others(
+    arguments: list[str], complaint: str, plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert complaint in capsys.readouterr().err
+    assert sorted(plain.parent.iterdir()) == [plain]

@@ -24,6 +24,7 @@ def refused(result: pytest.RunResult) -> str:
 BAD_OPTIONS = {
     "--models=gpt-4oo": "unknown model 'gpt-4oo', did you mean 'gpt-4o'?",
     "--models=": "no model is named",
+    f"--llmkg-cases={'x' * 300}": "File name too long",
     "--models=scripted:missing.json": "missing.json: the script cannot be read",
     "--models=scripted:": "names no file",
     "--models=replay:missing": "missing",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Unmatched", "compare", "compare_all", "compare_labels"]
 
 _TIE = 1e-12
+_AT_ONCE = 1000
+"""Pairs in memory at once: their draws take some 100 MB, those of all pairs of 500 models took 8 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +113,53 @@ def compare_all(
     unmatched = _unmatched(values, chosen)
     if not chosen or not blocks:
         return tuple(_nothing(pair, left) for pair, left in zip(chosen, unmatched, strict=True))
-    first, second = _sides(blocks, values.models, chosen)
+    found: list[Comparison] = []
+    for start in range(0, len(chosen), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        differing, means = _differences(blocks, values.models, chosen[part])
+        intervals = bootstrap_intervals(differing, seed=seed, draws=draws, level=level)
+        tests = sign_flip_test(*_statistic(differing), seed=seed, flips=flips)
+        found += _comparisons(chosen[part], unmatched[part], differing, (means, intervals, tests))
+    adjusted = holm(one.p for one in found)
+    return tuple(replace(one, adjusted_p=p) for one, p in zip(found, adjusted, strict=True))
+
+
+def _differences(
+    blocks: Sequence[Block], models: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> tuple[tuple[Block, ...], tuple[Array, Array]]:
+    """First minus second with a column for each pair, and the means of both sides."""
+    first, second = _sides(blocks, models, pairs)
     differences = tuple(replace(one, sums=one.sums - two.sums) for one, two in zip(first, second, strict=True))
-    intervals = bootstrap_intervals(differences, seed=seed, draws=draws, level=level)
-    p_values, exact = sign_flip_test(*_statistic(differences), seed=seed, flips=flips)
-    tested = [p if interval.clusters else None for p, interval in zip(p_values, intervals, strict=True)]
-    adjusted = holm(tested)
-    numbers = zip(macro_means(first), macro_means(second), _effects(differences), _counts(differences), strict=True)
-    labels = label_counts(differences)
-    return tuple(
+    return differences, (macro_means(first), macro_means(second))
+
+
+def _comparisons(
+    pairs: Sequence[tuple[str, str]],
+    unmatched: Sequence[Unmatched],
+    differences: Sequence[Block],
+    numbers: tuple[tuple[Array, Array], Sequence[Interval], tuple[Sequence[float], Sequence[bool]]],
+) -> list[Comparison]:
+    """The comparisons of ``pairs``, not yet corrected for their number."""
+    means, intervals, (p_values, exact) = numbers
+    effects, counts, labels = _effects(differences), _counts(differences), label_counts(differences)
+    return [
         Comparison(
             *pair,
-            float(one),
-            float(two),
+            float(means[0][k]),
+            float(means[1][k]),
             intervals[k],
-            tested[k],
+            p_values[k],
             exact[k],
-            adjusted[k],
-            effect,
-            *counts,
+            None,
+            effects[k],
+            *counts[k],
             int(labels[k]),
             unmatched[k],
         )
         if intervals[k].clusters
         else _nothing(pair, unmatched[k])
-        for k, (pair, (one, two, effect, counts)) in enumerate(zip(chosen, numbers, strict=True))
-    )
+        for k, pair in enumerate(pairs)
+    ]
 
 
 def _nothing(pair: tuple[str, str], unmatched: Unmatched) -> Comparison:

@@ -182,3 +182,18 @@ def test_whatever_the_values_nothing_is_undefined(by_case: dict[tuple[str, str, 
         common = values.cases(one.first) & values.cases(one.second)
         assert one.cases <= sum(map(len, by_case.values()))
         assert bool(common) or one.cases == 0
+
+
+def test_many_pairs_are_compared_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    values = from_arrays({"A": rng.random((5, 16, 1)), "B": rng.random((5, 3, 2))})
+    pairs = [*combinations(values.models, 2), ("m000", "nobody")]
+    whole = compare_all(values, seed=3, pairs=pairs, draws=200, flips=500)
+    monkeypatch.setattr("pytest_llmkg.analysis.paired._AT_ONCE", 4)
+    parts = compare_all(values, seed=3, pairs=pairs, draws=200, flips=500)
+    assert [(one.first, one.second, one.p, one.adjusted_p) for one in parts] == [
+        (one.first, one.second, one.p, one.adjusted_p) for one in whole
+    ]
+    limits = [(one.difference.low, one.difference.high) for one in parts if one.cases]
+    assert np.allclose(limits, [(one.difference.low, one.difference.high) for one in whole if one.cases])
+    assert (parts[-1].p, parts[-1].adjusted_p) == (None, None)

@@ -70,6 +70,8 @@ def read_json(response: Response, form: str, limits: Limits) -> QueryResult:
     if form == "ASK" or names is None or not isinstance(bindings, list):
         wanted = "true or false" if form == "ASK" else "variables and solutions"
         raise fault("garbled", f"answered with JSON without {wanted}: {excerpt(response.body)}")
+    if len(names) * min(len(bindings), limits.rows + 1) > limits.result_characters:  # unbound cells cost time, too
+        return QueryResult(f"the query's result has more than {limits.result_characters} cells, which is the limit")
     rows = Rows(tuple(map(clean_text, names)), limits)
     for solution in bindings:
         if not isinstance(solution, Mapping):

@@ -90,6 +90,15 @@ def test_limits_are_those_of_embedded_graphs() -> None:
     assert read_json(select(row, row), "SELECT", Limits(result_characters=5)).error
 
 
+def test_a_result_of_many_empty_cells_is_too_long_as_well() -> None:
+    names = tuple(f"v{number}" for number in range(100_000))
+    result = read_json(select(*[{}] * 1000, names=names), "SELECT", DEFAULT_LIMITS)
+    assert result.error == "the query's result has more than 20000000 cells, which is the limit"
+    row = {"v1": {"type": "literal", "value": "abc"}}
+    assert read_json(select(row, row, row, names=names[:9]), "SELECT", Limits(result_characters=27)).error is None
+    assert read_json(select(row, row, row, names=names[:9]), "SELECT", Limits(result_characters=26)).error
+
+
 def test_triple_terms_are_no_terms_here() -> None:
     triple = {"type": "triple", "value": {"subject": {}, "predicate": {}, "object": {}}}
     result = read_json(select({"x": triple}), "SELECT", DEFAULT_LIMITS)

@@ -1,10 +1,10 @@
 """``copy-nearest`` answers a question on a graph with the query of the most similar example question, whatever it asks.
 
 A dummy: what it scores is what a benchmark's examples give away, so any system that is shown examples has to beat it.
-Its examples are the questions of the run that are in other parts of the set (5-fold cross-validation, as for
-``rag:MODEL``); ``copy-nearest:FILE`` takes those of a question set instead. An example that asks the very question, or
-the same in another language, is never copied. In a model table ``extra = { embedding = "use" }`` compares by
-something else than words.
+Its examples are those that come with the graph, and the questions of the run that are in other parts of the set (5-fold
+cross-validation, as for ``rag:MODEL``); ``copy-nearest:FILE`` takes those of a question set instead. An example that
+asks the very question, or the same in another language, is never copied. In a model table
+``extra = { embedding = "use" }`` compares by something else than words.
 """
 
 from __future__ import annotations

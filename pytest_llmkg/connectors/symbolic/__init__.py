@@ -1,8 +1,8 @@
 """``symbolic``: a baseline without any language model, which answers from the prompt's text alone.
 
 It reads the dialogue's messages as a person with a graph library and no understanding would: it takes graphs, queries
-and questions from the prompt (`reading`), and works the answer out (`answering`, `counting`, `evaluating`,
-`extracting`, `inventing`, `querying`, `repairing`, `walking`). It never sees a case's reference, gives the same answer
+and questions from the prompt (`reading`), and works the answer out (`answering`, `counting`, `drafting`,
+`evaluating`, `extracting`, `inventing`, `querying`, `repairing`, `walking`). It never sees a case's reference, gives the same answer
 in every process, needs no network, and says so where it cannot answer.
 """
 

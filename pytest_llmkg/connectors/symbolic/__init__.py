@@ -2,8 +2,8 @@
 
 It reads the dialogue's messages as a person with a graph library and no understanding would: it takes graphs, queries
 and questions from the prompt (`reading`), and works the answer out (`answering`, `counting`, `drafting`,
-`evaluating`, `extracting`, `inventing`, `querying`, `repairing`, `walking`). It never sees a case's reference, gives the same answer
-in every process, needs no network, and says so where it cannot answer.
+`evaluating`, `extracting`, `inventing`, `querying`, `repairing`, `walking`). It never sees a case's reference, gives
+the same answer in every process, needs no network, and says so where it cannot answer.
 """
 
 from __future__ import annotations

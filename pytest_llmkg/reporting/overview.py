@@ -159,7 +159,7 @@ def model_facts(spec: ModelSpec | None) -> Facts:
     )
     found: list[tuple[str, object]] = [
         ("connector", spec.connector),
-        ("model", spec.model if spec.model != spec.id else None),
+        ("model", spec.model if spec.model not in ("", spec.id) else None),
         ("family", spec.family),
         ("parameters", spec.parameters),
         ("context", None if spec.context is None else f"{spec.context:,} tokens"),

@@ -61,9 +61,11 @@ def replaced_notes(replaced: Mapping[str, Replaced] | None) -> list[str]:
     cost = whole_cost(one.cost for one in replaced.values())
     known = all(one.cost_known for one in replaced.values())
     price = formats.UNKNOWN if cost is None else formats.cost(cost, known=known)
+    verb, whose, pronoun = ("was", "it counts", "its") if attempts == 1 else ("were", "they count", "their")
     return [
         (
-            f"The run was gone on with: {plural(attempts, 'attempt')} that a later one replaced ({named}{more}) "
-            f"{'counts' if attempts == 1 else 'count'} in no score, but in the cost of all calls: {price}."
+            f"{plural(attempts, 'attempt')} {verb} replaced by a later one of the same dialogue ({named}{more}), as "
+            f"when a run is resumed; {whose} in no score, and {pronoun} cost ({price}) is part of the cost of all "
+            "calls."
         )
     ]

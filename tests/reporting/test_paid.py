@@ -71,10 +71,10 @@ def test_every_call_of_a_resumed_run_is_paid_for() -> None:
     assert found["of it for replaced attempts"] == "$0.6250"
     assert found["time of all calls"] == "4.0 s"  # without the 100 s that a dialogue took with its waiting
     (note,) = report.notes
-    assert "2 attempts that a later one replaced (m 2)" in note
+    assert "2 attempts were replaced by a later one of the same dialogue (m 2)" in note
     assert "$0.6250" in note
     page = render_page(report, NOW)
-    assert "The run was gone on with" in page
+    assert "as when a run is resumed" in page
     assert "those of replaced attempts included" in page
     assert "$3.88" in render_markdown(report, NOW)
     assert leaderboard_lines(report, 80)[1].endswith("$3.88")
@@ -121,3 +121,12 @@ def test_cost_plots_are_left_out_with_a_reason() -> None:
     assert "all models with a known price are free" in page(0.0, 0.0)
     assert "no model has both a known price and a score" in page(None, None)
     assert "No plot of “Cost against score”" not in page(1.0, 2.0)
+
+
+def test_a_single_replaced_attempt_is_told_in_the_singular() -> None:
+    report = build_report([Resumed(make_header("m"), {}, (answered(1.0),), before=(answered(0.5, error="lost"),))])
+    (note,) = report.notes
+    assert note == (
+        "1 attempt was replaced by a later one of the same dialogue (m 1), as when a run is resumed; it counts in no "
+        "score, and its cost ($0.5000) is part of the cost of all calls."
+    )

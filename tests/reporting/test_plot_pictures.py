@@ -21,6 +21,7 @@ from pytest_llmkg.analysis.values import CaseValues
 from pytest_llmkg.reporting.plots import (
     OutcomeRow,
     SizeRow,
+    StageRow,
     billions,
     box_plot,
     compass_plot,
@@ -33,6 +34,7 @@ from pytest_llmkg.reporting.plots import (
     preference_plot,
     ranking_plot,
     size_plot,
+    stages_plot,
 )
 from pytest_llmkg.reporting.plots.axes import Scale, score_scale
 from pytest_llmkg.reporting.plots.drawing import render
@@ -178,6 +180,26 @@ def test_shares_of_outcomes_add_up() -> None:
     assert [a for a, _ in spans[1:]] == pytest.approx([b for _, b in spans[:-1]], abs=0.11)
     assert plot.description == "m: 5 scored, 2 unparsable, 1 no answer, 1 error, 1 not run."
     assert plot.notes == ("empty has no dialogue.",)
+
+
+def test_stages_are_shares_of_the_time() -> None:
+    rows = [StageRow("rag", {"retrieve": 0.5, "model": 1.5}, "2.00 s"), StageRow("bare", {"model": 1.0}, "1.00 s")]
+    plot = stages_plot([*rows, StageRow("silent", {}, "unknown")], ["retrieve", "model"])
+    assert plot.description == "rag: 25 % retrieve, 75 % model of 2.00 s. bare: 100 % model of 1.00 s."
+    assert plot.notes == ("silent tells no time.",)
+    first, second = (tipped(plot.svgs[0], f"rag: {stage} ")[0] for stage in ("retrieve", "model"))
+    spans = [(min(first_numbers(p)[0::2]), max(first_numbers(p)[0::2])) for p in (first, second)]
+    assert (spans[0][1] - spans[0][0]) / (spans[1][1] - spans[0][0]) == pytest.approx(0.25, abs=0.01)
+    assert {"25 %", "75 %", "2.00 s"} <= set(texts(plot.svgs[0]))
+    assert stages_plot(rows[1:], ["model"]).reason == "no system tells more than one stage"
+
+
+def test_a_front_that_would_show_nothing_is_left_out_with_the_reason() -> None:
+    assert "only one model" in str(
+        pareto_plot(pareto_front([Point("a", 1.0, 0.5), Point("b", None, 0.9)]), "cost").reason
+    )
+    assert "free" in str(pareto_plot(pareto_front([Point("a", 0.0, 0.5), Point("b", 0.0, 0.9)]), "cost").reason)
+    assert "no model has both" in str(pareto_plot(pareto_front([Point("a", None, 0.5)]), "seconds").reason)
 
 
 def test_a_preference_points_to_the_better_format() -> None:

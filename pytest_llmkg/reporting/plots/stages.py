@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StageRow", "stages_plot"]
 
-_LOOKS = (("s0", None), ("soft1", None), ("s2", "////"), ("s3", "||"), ("s4", "xxx"), ("faint", "\\\\"))
+_LOOKS = (("s0", None), ("faint", None), ("s2", "////"), ("s3", "||"), ("s4", "xxx"), ("soft1", "\\\\"))
 """Fill and hatch of each stage; further ones look like the last."""
 _LEAST = 0.0005
 

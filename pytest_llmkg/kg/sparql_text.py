@@ -13,11 +13,20 @@ __all__ = ["Token", "body_tokens", "expand_escapes", "placed_tokens", "tokens"]
 
 _ESCAPE = r"\\[_~.\-!$&'()*+,;=/?\#@%]|%[0-9A-Fa-f]{2}"
 _IRI = re.compile(r"<[^<>\"{}|^`\\\x00-\x20]*>")
+# What begins like a string or a prefix may be none; then nothing up to where that was seen can be one, either. Without
+# remembering that, a text of a few thousand quotes or hyphens would take minutes.
+_STRINGS = {
+    quote: re.compile(rf"{quote}(?:[^{quote[0]}\\{end}]++|\\.|{again})*+", re.DOTALL)
+    for quote, end, again in (
+        ('"""', "", '"(?!"")'),
+        ("'''", "", "'(?!'')"),
+        ('"', r"\r\n", r"(?!)"),
+        ("'", r"\r\n", r"(?!)"),
+    )
+}
 _TOKEN = re.compile(
     rf"""
     (?P<comment>\#[^\r\n]*)
-  | (?P<string>\"\"\"(?:\\.|[^\\])*?\"\"\" | '''(?:\\.|[^\\])*?'''
-      | "(?:\\.|[^"\\\r\n])*" | '(?:\\.|[^'\\\r\n])*')
   | (?P<variable>[?$]\w+)
   | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
   | (?P<bnode>_:\w(?:[\w.\-·]*[\w\-·])?)
@@ -29,6 +38,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_PREFIX_PART = re.compile(r"[\w.\-·]*+")
+_WORD = re.compile(r"[^\W\d_]\w*")
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 
@@ -66,18 +77,50 @@ def tokens(query: str, iris: Collection[str] | None = None) -> Iterator[Token]:
 
 def placed_tokens(query: str, iris: Collection[str] | None = None) -> Iterator[tuple[int, Token]]:
     """`tokens`, each with the index of its first character in ``query``."""
-    place = 0
+    place, reader = 0, _Reader(query)
     while place < len(query):
         match = _IRI.match(query, place)
         if match and (iris is None or match[0][1:-1] in iris):
-            yield place, Token("iri", match[0])
+            kind, end = "iri", match.end()
         else:
-            match = _TOKEN.match(query, place)
-            if match is None:  # cannot happen: the last alternative takes any character
-                return
-            if match.lastgroup not in {"space", "comment"}:
-                yield place, Token(str(match.lastgroup), match[0])
-        place = match.end()
+            kind, end = reader.read(place)
+        if kind not in {"space", "comment"}:
+            yield place, Token(kind, query[place:end])
+        place = end
+
+
+class _Reader:
+    """Reads a text from left to right, and knows up to where there are no strings and no prefixes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._stringless = dict.fromkeys(_STRINGS, 0)
+        self._prefixless = 0
+
+    def read(self, place: int) -> tuple[str, int]:
+        """Kind and end of what begins at ``place``, which is no IRI."""
+        end = self._string_end(place) if self._text[place] in "\"'" else None
+        if end is not None:
+            return "string", end
+        word = _WORD.match(self._text, place) if place < self._prefixless else None
+        match = word or _TOKEN.match(self._text, place)
+        if match is None:  # cannot happen: the last alternative takes any character
+            return "other", place + 1
+        kind = "word" if word else str(match.lastgroup)
+        if kind == "word" and word is None and match[0][0] != "_":  # a letter where no prefix begins
+            part = _PREFIX_PART.match(self._text, place)
+            self._prefixless = part.end() if part else place
+        return kind, match.end()
+
+    def _string_end(self, place: int) -> int | None:
+        for quote, content in _STRINGS.items():
+            if self._text.startswith(quote, place) and place >= self._stringless[quote]:
+                match = content.match(self._text, place)
+                end = match.end() if match else place
+                if self._text.startswith(quote, end):
+                    return end + len(quote)
+                self._stringless[quote] = end
+        return None
 
 
 def body_tokens(query: str, iris: Collection[str] | None = None) -> Iterator[Token]:

@@ -160,6 +160,7 @@ def test_agreement_with_a_published_file(folder: Path, capsys: pytest.CaptureFix
         ({"a:1-en": {}}, {"a:2-en": {}}, "'a:2-en' is not in"),
         ({"a:1-en": []}, {"a:1-en": {}}, "'a:1-en': a result set maps values to 0 or 1, found []"),
         ({"a:1-en": {"x": "1"}}, {}, "a result set maps values to 0 or 1"),
+        ({"a:1-en": {}}, {"a:1-en": {"boolean": True}}, "a result set maps values to 0 or 1, found {'boolean': True}"),
         (3, {}, "neither a list of answers nor an object of result sets"),
         ({"a:1-en": {}, "order_required": 3}, {}, "'order_required' must be a list"),
         ({"a:1-en": {}}, [{"qname": "a:1-en", "query": None}], "'a:1-en': 'query' must be a text, found None"),
@@ -173,6 +174,14 @@ def test_wrong_files(folder: Path, capsys: pytest.CaptureFixture[str], true: Any
     arguments = [write(folder / "true.json", true), write(folder / "pred.json", pred)]
     assert main(["text2sparql", "evaluate", "ME", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_of_several_answers_to_a_question_the_first_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [*answers(q1_en="SELECT ?x { ?x :growsIn :bay }"), *answers(q1_en="SELECT ?x {")]
+    (folder / "answers.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(given).encode())  # as some tools begin a file
+    files = [str(folder / "q.yml"), str(folder / "answers.json"), "--kg", f"shore={folder}/shore.ttl"]
+    assert main(["text2sparql", "evaluate", "ME", *files]) == 0
+    assert json.loads(capsys.readouterr().out)["shore:1-en"]["set_F"] == 1.0
 
 
 def test_a_language_that_no_question_has(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,19 +46,26 @@ class AnswerFile:
 def read_answers_or_results(path: Path) -> AnswerFile | ResultFile:
     """The answers or result sets in ``path``: a list holds answers, an object result sets.
 
+    Of several answers to one question the first counts, as in the challenge.
+
     Raises:
         UserError: neither of both; names the file and the question.
     """
     data = read_json_file(path)
     if isinstance(data, list):
-        return AnswerFile(dict(_answer(path, number, item) for number, item in enumerate(data, 1)))
+        queries: dict[str, str] = {}
+        for number, item in enumerate(data, 1):
+            name, query = _answer(path, number, item)
+            queries.setdefault(name, query)
+        return AnswerFile(queries)
     if not isinstance(data, dict):
         raise UserError(f"{path}: neither a list of answers nor an object of result sets")
     ordered = data.pop(_ORDER, [])
     if not isinstance(ordered, list):
         raise UserError(f"{path}: {_ORDER!r} must be a list of questions")
     for name, values in data.items():
-        if not isinstance(values, dict) or not all(isinstance(value, int | float) for value in values.values()):
+        # A boolean is no 1: {"boolean": true} is the result of ASK as an engine writes it.
+        if not isinstance(values, dict) or not all(type(value) in (int, float) for value in values.values()):
             raise UserError(f"{path}: {name!r}: a result set maps values to 0 or 1, found {values!r:.60}")
     return ResultFile(data, frozenset(map(str, ordered)))
 
@@ -91,7 +98,7 @@ def read_json_file(path: Path) -> Any:
         UserError: it cannot be read or is no JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

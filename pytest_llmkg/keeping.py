@@ -8,6 +8,7 @@ import re
 import tempfile
 import threading
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Keeper", "versions"]
 
-_LARGE = 100
-"""Dialogues from which on a process of its own for the reports pays."""
+_LARGE = 100  # dialogues from which on a process of its own for the reports pays
 
 
 class Keeper:
@@ -72,6 +72,7 @@ class Keeper:
         self._writing = threading.RLock()
         self._planned: dict[str, dict[str, int]] = {}
         self._unwritten: list[tuple[Case, Transcript]] = []
+        self._cases: dict[tuple[str, str], Case] = {}
         self._reporter: ReportProcess | None = None
         self.tally = Tally(suite)
         self.gate = _gatekeeper(suite)
@@ -143,7 +144,9 @@ class Keeper:
                 self.open()
                 if self._writer is None:
                     raise RunFileError(f"{self.directory}: the run file is closed")
-                self._writer.case(case)
+                if self._cases.get((case.label, case.id)) is not case:  # comparing its texts each time takes long
+                    self._writer.case(case)
+                    self._cases[case.label, case.id] = case
                 receipt, writer = self._writer.transcript(transcript), self._writer
         except (LlmkgError, OSError):
             self._unwritten.append((case, transcript))
@@ -278,12 +281,11 @@ class Keeper:
 
 def _gatekeeper(suite: Suite) -> Gatekeeper | None:
     """What judges the run; loaded only where there is a rule, since all of the reports come along."""
-    rules, baseline = suite.settings.gate, suite.settings.baseline
-    if not rules and baseline is None:
+    if not suite.settings.gate and suite.settings.baseline is None:
         return None
     from pytest_llmkg.gatekeeper import make_gatekeeper
 
-    gate = make_gatekeeper(rules, baseline)
+    gate = make_gatekeeper(suite.settings.gate, suite.settings.baseline)
     if gate is not None:
         gate.check_scopes(suite.models, suite.all_cases)
     return gate
@@ -293,8 +295,6 @@ def versions() -> dict[str, str]:
     """Versions that a score or a price can depend on; a library that is not installed is left out."""
     found = {"pytest-llmkg": pytest_llmkg.__version__, "python": platform.python_version()}
     for name in ("rdflib", "pyoxigraph", "litellm", "xllamacpp"):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found

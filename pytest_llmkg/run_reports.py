@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import subprocess
@@ -119,7 +120,10 @@ def main() -> None:
     """Loads what reports need, reads a request from standard input and writes the outcome to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests; the reports are still wanted
     output, sys.stdout = sys.stdout, sys.stderr
+    gc.disable()
     _rehearse()
+    gc.freeze()  # what was loaded stays, so that looking for garbage in it is in vain
+    gc.enable()
     line = sys.stdin.readline()
     if line:
         output.write(json.dumps(to_plain(write_run_reports(from_plain(ReportRequest, json.loads(line))))))

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -22,6 +21,7 @@ from pytest_llmkg.records import Answer, Case, TaskInfo, Transcript, Turn
 from pytest_llmkg.scheduling.ahead import Ahead, Job
 from pytest_llmkg.scheduling.asking import Patience, PatientConnector
 from pytest_llmkg.scheduling.desk import LocalDesk, ModelLimits
+from pytest_llmkg.scheduling.threads import LoopThreads
 from pytest_llmkg.workshop import Workshop
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Runner:
         self._suspects = set(suspects)
         size = max(2, min(_MOST_SANDBOXES, os.cpu_count() or 1))
         self._kg = SandboxPool(size)
-        self._scorers = ThreadPoolExecutor(size + 2, "llmkg-score")
+        self._scorers = LoopThreads(size + 2, "llmkg-score")
         self._desk = desk
         self._cache = None if suite.settings.cache is None else AnswerCache(suite.settings.cache)
         self._connectors: dict[str, Connector] = {}
@@ -242,8 +242,8 @@ def _storable(transcript: Transcript) -> Transcript:
     """``transcript`` in exact plain types; an error from its first turn on that is none, whose answer is kept."""
     try:
         return from_plain(Transcript, to_plain(transcript))
-    except RecordError as error:
-        trouble = str(error)
+    except RecordError as problem:
+        trouble = str(problem)
     turns = tuple(takewhile(lambda turn: _why_not_storable(turn) is None, transcript.turns))
     answers = [turn.answer for turn in transcript.turns[len(turns) :]]
     answer = answers[0] if answers else transcript.unevaluated

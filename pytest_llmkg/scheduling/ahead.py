@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import LlmkgError
 from pytest_llmkg.records import Case, ModelSpec, Transcript, Usage
+from pytest_llmkg.scheduling.threads import LoopThreads
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -90,15 +91,16 @@ class Ahead:
         self._tasks: dict[DialogueKey, asyncio.Task[None]] = {}
         self._why_stopped: str | None = None
         self._lock = threading.Lock()
-        self._recorder = concurrent.futures.ThreadPoolExecutor(1, "llmkg-record")
+        self._recorder = LoopThreads(1, "llmkg-record")
 
     def plan(self, jobs: Iterable[Job]) -> None:
         """Adds dialogues that tests will ask for, in this order; those that are planned already stay as they are."""
         with self._lock:
             for job in jobs:
-                if job.key not in self._jobs:
-                    self._jobs[job.key] = (job, concurrent.futures.Future())
-                    self._lanes[job.model.id].waiting.append(job.key)
+                key = job.key
+                if key not in self._jobs:
+                    self._jobs[key] = (job, concurrent.futures.Future())
+                    self._lanes[job.model.id].waiting.append(key)
         self._loop.post(self._pump)
 
     def is_planned(self, job: Job) -> bool:
@@ -113,21 +115,24 @@ class Ahead:
             NotRunError: the dialogue was not begun.
             LlmkgError: the transcript could not be recorded.
         """
+        key = job.key
         with self._lock:
-            if job.key not in self._jobs:
-                self._jobs[job.key] = (job, concurrent.futures.Future())
-                self._lanes[job.model.id].waiting.appendleft(job.key)
-            finished = self._jobs[job.key][1]
-        self._loop.post(self._pump)
+            is_new = key not in self._jobs
+            if is_new:
+                self._jobs[key] = (job, concurrent.futures.Future())
+                self._lanes[job.model.id].waiting.appendleft(key)
+            finished = self._jobs[key][1]
+        if is_new:  # what was planned is begun as soon as there is room; waking the loop for it would cost more
+            self._loop.post(self._pump)
         recent = None
         try:
             read = finished.result()
         finally:
             with self._lock:
                 # Another thread may have asked, too, and a third one again after that.
-                if finished.done() and self._jobs.get(job.key, (None, None))[1] is finished:
-                    del self._jobs[job.key]
-                    recent = self._recent.pop(job.key, None)
+                if finished.done() and self._jobs.get(key, (None, None))[1] is finished:
+                    del self._jobs[key]
+                    recent = self._recent.pop(key, None)
         return recent if recent is not None else read()
 
     def stop(self, why: str, grace: float) -> None:

@@ -145,7 +145,8 @@ class PatientConnector:
     async def _attempt(self, request: AskRequest) -> Answer:
         limit = request.timeout + self._patience.grace
         try:
-            answer: object = await asyncio.wait_for(self._inner.ask(request), limit)
+            async with asyncio.timeout(limit):  # not wait_for, which makes a task for each call before Python 3.12
+                answer: object = await self._inner.ask(request)
         except TimeoutError as error:
             text = f"model {self._spec.id!r} gave no answer within {request.timeout:g} s"
             raise ConnectorError(text, retryable=True) from error

@@ -12,7 +12,7 @@ from pytest_llmkg.errors import RunFileError
 from pytest_llmkg.plain import to_plain
 from pytest_llmkg.records import Case
 from pytest_llmkg.sealing import PUBLIC, SealKey, new_cipher
-from pytest_llmkg.store import SEALED_LINES, RunWriter, read_run
+from pytest_llmkg.store import SEALED_LINES, RunWriter, index_run, read_run
 from tests.builders import make_header, make_transcript, make_turn
 
 if TYPE_CHECKING:
@@ -151,3 +151,15 @@ def test_a_broken_lock_is_told(tmp_path: Path, lock: Json, complaint: str) -> No
     path.write_bytes(json.dumps(head).encode() + b"\n" + rest)
     with pytest.raises(RunFileError, match=complaint):
         read_run(path)
+
+
+def test_attempts_that_do_not_count_are_opened_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    failed = replace(DIALOGUES[0], error="down")
+    with RunWriter(path) as writer:
+        writer.header(header(SealKey("private", "mine", "a test")))
+        writer.case(SEALED)
+        for transcript in (failed, DIALOGUES[0]):
+            writer.transcript(transcript)
+    assert kinds(path) == ["header", "sealed", "sealed", "sealed"]
+    assert list(index_run(path).replaced()) == list(read_run(path).replaced()) == [failed]

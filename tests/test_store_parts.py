@@ -60,6 +60,15 @@ def counting(files: list[list[Transcript]]) -> dict[int, Transcript]:
     return best
 
 
+def replaced_of(held: list[Transcript], counts: dict[int, Transcript]) -> list[Transcript]:
+    """Every other attempt once, in the order of the files."""
+    found: list[Transcript] = []
+    for transcript in held:
+        if transcript != counts[transcript.iteration] and transcript not in found:
+            found.append(transcript)
+    return found
+
+
 transcripts = st.builds(
     dialogue,
     st.integers(1, 4),
@@ -82,10 +91,14 @@ def test_a_run_is_its_file_and_its_parts(main: list[Transcript], one: list[Trans
         assert list(iter_transcripts(directory)) == list(read_run(directory).transcripts)
         index = index_run(directory)
         assert {key.iteration for key in index.finished()} == {n for n, t in expected.items() if t.error is None}
+        others = list(index.replaced())
+        assert list(read_run(directory).replaced()) == others
+        assert others == replaced_of([*main, *one, *two], expected)
         absorb_parts(directory)
         assert part_paths(directory) == ()
         assert {t.iteration: t for t in read_run(directory).transcripts} == expected
-        assert len((directory / FILE_NAME).read_bytes().splitlines()) <= 1 + len(main) + len(expected)
+        assert len((directory / FILE_NAME).read_bytes().splitlines()) <= 1 + len(main) + len(expected) + len(others)
+        assert all(one in others for one in index_run(directory).replaced())
         assert absorb_parts(directory) == 0
 
 
@@ -250,3 +263,33 @@ def test_a_part_that_cannot_be_removed_is_told(tmp_path: Path) -> None:
     with mock.patch.object(Path, "unlink", refuse), pytest.raises(RunFileError, match=r"gw0\.jsonl: cannot be removed"):
         absorb_parts(directory)
     assert read_run(directory).transcripts == (dialogue(1),)
+
+
+def test_attempts_that_do_not_count_can_be_read_and_stay(tmp_path: Path) -> None:
+    early, late = dialogue(1, "first", failed=True), dialogue(2, "lost", failed=True, second=1)
+    directory = write_run(tmp_path / "run", [early, dialogue(3)])
+    write_part(directory, "gw0", [dialogue(1, second=2), late])
+    write_part(directory, "gw1", [dialogue(2, second=2), dialogue(3)])  # the last line was absorbed, but its part stays
+    assert list(index_run(directory).replaced()) == list(read_run(directory).replaced()) == [early, late]
+    absorb_parts(directory)
+    index = index_run(directory)
+    assert list(index.replaced()) == list(read_run(directory).replaced()) == [early, late]
+    assert [index.read(key) for key in index.entries] == [dialogue(n, second=s) for n, s in ((1, 2), (3, 0), (2, 2))]
+
+
+def test_an_attempt_in_a_part_that_stays_behind_is_told_once(tmp_path: Path) -> None:
+    failed = dialogue(1, failed=True)
+    directory = write_run(tmp_path / "run", [failed])
+    write_part(directory, "gw0", [failed])  # absorbed by half
+    write_part(directory, "gw1", [dialogue(1, second=1)])
+    assert list(index_run(directory).replaced()) == [failed]
+    absorb_parts(directory)
+    assert list(index_run(directory).replaced()) == [failed]
+
+
+def test_a_failed_attempt_comes_along_though_the_run_file_holds_what_counts(tmp_path: Path) -> None:
+    directory = write_run(tmp_path / "run", [dialogue(1)])
+    write_part(directory, "gw0", [dialogue(1, failed=True, second=1)])
+    absorb_parts(directory)
+    assert list(index_run(directory).replaced()) == [dialogue(1, failed=True, second=1)]
+    assert list(read_run(directory).transcripts) == [dialogue(1)]

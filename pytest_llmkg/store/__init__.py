@@ -14,13 +14,15 @@ What survives what:
 
 Workers of a run write parts (``run.<worker>.jsonl``, without a header) beside the run file; whoever reads a run reads
 its parts, too, and `absorb_parts` moves them into the run file. Where a dialogue is held several times, one that was
-evaluated counts before one that ended as an error, and else the later one.
+evaluated counts before one that ended as an error, and else the later one. The others stay in the file, since they
+were paid for, too.
 
 A header whose settings hold a `pytest_llmkg.sealing.Lock` as ``sealed_lines`` makes the file keep sealed cases
 secret: their lines, and those of their transcripts, are stored as ``{"kind":"sealed","data":"..."}``.
 """
 
-from pytest_llmkg.store.index import DialogueKey, Entry, RunIndex, index_run, iter_transcripts, key_of
+from pytest_llmkg.store.counting import DialogueKey, Entry, key_of
+from pytest_llmkg.store.index import RunIndex, index_run, iter_transcripts
 from pytest_llmkg.store.lines import FILE_NAME, SCHEMA, SEALED_LINES, Receipt, part_paths, read_transcript
 from pytest_llmkg.store.parts import absorb_parts
 from pytest_llmkg.store.reading import Run, read_run

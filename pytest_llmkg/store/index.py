@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import RunFileError
 from pytest_llmkg.records import Case, RunHeader, Transcript
 from pytest_llmkg.sealing import Cipher
+from pytest_llmkg.store.counting import Counting, DialogueKey, Entry
 from pytest_llmkg.store.lines import (
     FILE_NAME,
     SEALED_LINES,
     Line,
-    Receipt,
     cipher_of,
     open_line,
     part_paths,
-    read_line,
     read_transcript,
     record_of,
     scan,
@@ -30,45 +29,13 @@ if TYPE_CHECKING:
     from pytest_llmkg.plain import Json
 
 __all__ = [
-    "Counting",
-    "DialogueKey",
-    "Entry",
     "RunIndex",
     "index_run",
     "iter_transcripts",
-    "key_of",
     "no_header",
     "part_cases",
     "run_lines",
 ]
-
-T = TypeVar("T")
-
-
-class DialogueKey(NamedTuple):
-    """Which dialogue: the case (by label and id), the model id and which time it was asked."""
-
-    label: str
-    case: str
-    model: str
-    iteration: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The transcript that counts for a dialogue.
-
-    Attributes:
-        receipt: where it stands.
-        failed: whether it ended as an error.
-        started: when the dialogue began (UTC, ISO 8601).
-        sealed: whether its line is sealed.
-    """
-
-    receipt: Receipt
-    failed: bool
-    started: str
-    sealed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +48,8 @@ class RunIndex:
         cases: by ``label/id``.
         entries: the transcript that counts of each dialogue, in the order that the dialogues were first finished.
         truncated: whether the last line of the run file or of a part was cut off.
+        others: transcripts that do not count, since another one of the same dialogue does, each once, in the order of
+            the files.
     """
 
     path: Path
@@ -89,6 +58,7 @@ class RunIndex:
     entries: Mapping[DialogueKey, Entry]
     truncated: bool = False
     cipher: Cipher | None = field(default=None, repr=False)
+    others: tuple[tuple[DialogueKey, Entry], ...] = ()
 
     def finished(self) -> frozenset[DialogueKey]:
         """The dialogues that did not end as an error."""
@@ -98,10 +68,10 @@ class RunIndex:
         """The transcript that counts for ``key``, which the index must hold."""
         return read_transcript(self.entries[key].receipt, self.cipher)
 
-
-def key_of(transcript: Transcript) -> DialogueKey:
-    """Which dialogue ``transcript`` is of."""
-    return DialogueKey(transcript.label, transcript.case, transcript.model, transcript.iteration)
+    def replaced(self) -> Iterator[Transcript]:
+        """The attempts that do not count, one at a time: what they cost was paid for all the same."""
+        for _, entry in self.others:
+            yield read_transcript(entry.receipt, self.cipher)
 
 
 def index_run(path: Path, *, with_parts: bool = True) -> RunIndex:
@@ -132,7 +102,8 @@ def index_run(path: Path, *, with_parts: bool = True) -> RunIndex:
     if header is None:
         raise no_header(path, with_parts=with_parts)
     entries = {key: entry for key, (entry, _) in found.all().items()}
-    return RunIndex(path, header, cases, entries, truncated, cipher)
+    others = tuple((key, entry) for key, entry, _ in found.others())
+    return RunIndex(path, header, cases, entries, truncated, cipher, others)
 
 
 def iter_transcripts(path: Path) -> Iterator[Transcript]:
@@ -206,52 +177,6 @@ def no_header(path: Path, *, with_parts: bool) -> RunFileError:
             "header line of a run of the same suite in its place, or start the run again elsewhere"
         )
     return RunFileError(f"{path}: the run file has no header, so it holds no results; start the run again")
-
-
-class Counting(Generic[T]):
-    """Finds the transcript that counts of each dialogue, when all are added in the order of their files and lines.
-
-    Of one file an evaluated one counts before one that ended as an error, and else the later one. The winners of
-    several files are compared likewise, where later means begun later; of those begun in the same second the longer
-    line counts.
-    """
-
-    def __init__(self) -> None:
-        self._before: dict[DialogueKey, tuple[Entry, T]] = {}
-        self._now: dict[DialogueKey, tuple[Entry, T]] = {}
-        self._file: Path | None = None
-
-    def add(self, key: DialogueKey, entry: Entry, value: T) -> None:
-        """Adds a transcript, as whatever ``value`` the caller keeps of it."""
-        if entry.receipt.path != self._file:
-            self._before = self.all()
-            self._now = {}
-            self._file = entry.receipt.path
-        old = self._now.get(key)
-        if old is None or old[0].failed or not entry.failed:
-            self._now[key] = (entry, value)
-
-    def all(self) -> dict[DialogueKey, tuple[Entry, T]]:
-        """What counts of all that was added, in the order that the dialogues were first found."""
-        found = self._before
-        for key, new in self._now.items():
-            if key not in found or _counts_before(new[0], found[key][0]):
-                found[key] = new
-        return found
-
-
-def _counts_before(new: Entry, old: Entry) -> bool:
-    """Whether ``new``, of a later file, counts and not ``old``."""
-    if new.failed != old.failed:
-        return old.failed
-    if new.started != old.started:
-        return new.started > old.started
-    # Begun in the same second. The choice must not depend on the order of the files, since a run file that absorbed
-    # parts half may hold the very line that comes again here.
-    one, other = new.receipt, old.receipt
-    if one == other or one.length != other.length:
-        return one.length > other.length
-    return read_line(one) > read_line(other)
 
 
 def _check_order(data: Mapping[str, Json], place: str, *, first: bool) -> None:

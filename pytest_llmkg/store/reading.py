@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.records import Case, RunHeader, Transcript
-from pytest_llmkg.store.index import Counting, Entry, key_of, no_header, run_lines
+from pytest_llmkg.store.counting import Counting, Entry, key_of
+from pytest_llmkg.store.index import no_header, run_lines
 from pytest_llmkg.store.lines import FILE_NAME, record_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["Run", "read_run"]
@@ -28,12 +30,19 @@ class Run:
             else the later one.
         truncated: True when the last line of the run file or of a part was cut off, which happens when the process
             was killed while it wrote.
+        others: those that do not count, since another one of the same dialogue does, each once, in the order of the
+            files.
     """
 
     header: RunHeader
     cases: Mapping[str, Case]
     transcripts: tuple[Transcript, ...]
     truncated: bool = False
+    others: tuple[Transcript, ...] = ()
+
+    def replaced(self) -> Iterator[Transcript]:
+        """The attempts that do not count, one at a time: what they cost was paid for all the same."""
+        return iter(self.others)
 
 
 def read_run(path: Path) -> Run:
@@ -63,4 +72,5 @@ def read_run(path: Path) -> Run:
             found.add(key_of(record), entry, record)
     if header is None:
         raise no_header(path, with_parts=True)
-    return Run(header, cases, tuple(transcript for _, transcript in found.all().values()), truncated)
+    counting = tuple(transcript for _, transcript in found.all().values())
+    return Run(header, cases, counting, truncated, tuple(transcript for _, _, transcript in found.others()))

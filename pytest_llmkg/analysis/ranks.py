@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.analysis.values import CaseValues
 
-__all__ = ["Rank", "Ranking", "rank_models"]
+__all__ = ["MOST_TESTED", "Rank", "Ranking", "rank_models"]
+
+MOST_TESTED = 100
+"""Models of which each two are tested. Those of more are so many pairs that Holm's correction leaves no p below 0.05,
+however models differ: the smallest one that `FLIPS` patterns can give is 0.00001, and 101 models are 5,050 pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Rank:
         leader: True when the model is not significantly worse than the best one.
         p: adjusted p against the best one; None for the best itself and where no test was possible, which does not
             exclude a model from the leaders.
+
+    Without tests (`Ranking.untested`) ``tested`` spans all ranks and nobody is a leader.
     """
 
     model: str
@@ -61,6 +67,7 @@ class Ranking:
         comparisons: the tests behind ``tested`` and ``leader``: all pairs of ranked models.
         alpha: level of the tests; the drawn limits hold 1 - alpha of the draws.
         reason: why there is no rank, else None.
+        untested: why there are ranks, but neither tests nor leaders, else None.
     """
 
     rows: tuple[Rank, ...]
@@ -68,6 +75,7 @@ class Ranking:
     comparisons: tuple[Comparison, ...]
     alpha: float = 0.05
     reason: str | None = None
+    untested: str | None = None
 
     @property
     def leaders(self) -> tuple[str, ...]:
@@ -90,7 +98,8 @@ def rank_models(
     if not complete:
         return Ranking((), incomplete, (), alpha, "no model has values under every label" if everything else "no value")
     chosen = values.only(models=complete)
-    comparisons = compare_all(chosen, seed=seed, draws=draws, flips=flips, level=1 - alpha)
+    untested = _too_many(len(complete))
+    comparisons = () if untested else compare_all(chosen, seed=seed, draws=draws, flips=flips, level=1 - alpha)
     blocks = make_blocks(chosen)
     # Equal results may differ in their last bits.
     means = [round(float(mean), 12) for mean in macro_means(blocks)]
@@ -107,12 +116,20 @@ def rank_models(
             1 + sum(other > means[k] for other in means),
             drawn[k],
             (1 + better.get(model, 0), len(complete) - worse.get(model, 0)),
-            best not in _winners(against.get(model), alpha),
+            untested is None and best not in _winners(against.get(model), alpha),
             against[model].adjusted_p if model in against else None,
         )
         for k, model in enumerate(complete)
     ]
-    return Ranking(tuple(sorted(rows, key=lambda row: (row.rank, row.model))), incomplete, comparisons, alpha)
+    rows.sort(key=lambda row: (row.rank, row.model))
+    return Ranking(tuple(rows), incomplete, comparisons, alpha, untested=untested)
+
+
+def _too_many(models: int) -> str | None:
+    if models <= MOST_TESTED:
+        return None
+    pairs = f"the {models * (models - 1) // 2:,} pairs of {models:,} models"
+    return f"{pairs} are too many for any difference to be significant; at most {MOST_TESTED} models are tested"
 
 
 def _winners(comparison: Comparison | None, alpha: float) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.contracts import QueryVerdict
 from pytest_llmkg.kg.engine_choice import plain_query
-from pytest_llmkg.kg.query_trees import QueryTrees, tree_parts
+from pytest_llmkg.kg.query_trees import QueryTrees, tree_parts, with_deep_stack
 from pytest_llmkg.kg.sparql_text import body_tokens, expand_escapes, tokens
 from pytest_llmkg.kg.terms import RDF_TYPE
 
@@ -46,7 +46,7 @@ def check_query(query: str, trees: QueryTrees | None = None) -> QueryVerdict:
         plain = plain_query(query)
         if plain is not None:
             return QueryVerdict(None, "SELECT", plain.names)
-        tree = (trees or QueryTrees()).parse(query)
+        tree = with_deep_stack(lambda: (trees or QueryTrees()).parse(query))
         iris = {str(iri) for iri in _iris(tree)}
         names = tuple(dict.fromkeys(_names(expand_escapes(query), iris)))
         return QueryVerdict(None, _FORMS.get(tree[1].name), names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.kg.query_check import message_of
+from pytest_llmkg.kg.query_trees import with_deep_stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +55,8 @@ class QueryPatterns:
     """What `read_patterns` found.
 
     Attributes:
-        error: the parser's message, None if the text is a query.
+        error: the parser's message, None if the text is a query, or one that is too deep for the parser: that has no
+            patterns then, and whoever runs it learns whether it is valid.
         undeclared: prefixes that are used, but not declared in the query.
         unknown_prefixes: those of them that are not known either; the patterns are empty then.
         patterns: in text order.
@@ -70,14 +72,20 @@ class QueryPatterns:
 
 def read_patterns(query: str, prefixes: Mapping[str, str], trees: QueryTrees) -> dict[str, Any]:
     """The patterns of ``query``, with ``prefixes`` known beside its own, as a frame."""
-    try:
+
+    def read() -> dict[str, Any]:
         tree = trees.take(query)
         undeclared = _undeclared(tree)
         unknown = [prefix for prefix in undeclared if prefix not in prefixes]
         found: dict[str, Any] = {"error": None, "undeclared": undeclared, "unknown_prefixes": unknown}
         return found if unknown else {**found, **_read(tree, prefixes)}
+
+    try:
+        return with_deep_stack(read)
     except MemoryError:
         raise
+    except RecursionError:  # no verdict on the text
+        return {"error": None}
     except Exception as error:  # noqa: BLE001  (recorded: whatever a text makes the parser raise is its verdict)
         return {"error": message_of(error)}
 

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
+import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["QueryTrees", "tree_parts"]
+__all__ = ["TOO_DEEP", "QueryTrees", "tree_parts", "with_deep_stack"]
+
+TOO_DEEP = "the query is too long or too deeply nested to be checked; it may be valid"
+"""What is told of a query for which even `with_deep_stack` has not enough room."""
+
+# rdflib's grammar takes some 10 calls inside each other for each triple pattern of a block, 20 for each bracket.
+_DEEP_CALLS = 40_000
+_DEEP_STACK = 256 * 2**20
+
+T = TypeVar("T")
 
 _KEPT = 4
 _LONGEST_KEPT = 20_000
@@ -69,6 +80,42 @@ class QueryTrees:
         finally:
             for part, ignored in self._ignored:
                 part.ignoreExprs = ignored
+
+
+def with_deep_stack(work: Callable[[], T]) -> T:
+    """What ``work`` returns; done again in a thread with a deep stack if it needs more than Python's own has.
+
+    Raises:
+        RecursionError: it needs still more; the text is `TOO_DEEP`.
+        Exception: whatever ``work`` raises.
+    """
+    try:
+        return work()
+    except RecursionError:
+        pass
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except RecursionError:
+            failed.append(RecursionError(TOO_DEEP))
+        except BaseException as error:  # noqa: BLE001  (raised below, in the thread that asked)
+            failed.append(error)
+
+    calls, size = sys.getrecursionlimit(), threading.stack_size(_DEEP_STACK)
+    sys.setrecursionlimit(_DEEP_CALLS)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(calls)
+    if failed:
+        raise failed[0]
+    return done[0]
 
 
 def _grammar_parts(root: Any) -> Iterator[Any]:

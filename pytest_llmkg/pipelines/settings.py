@@ -27,7 +27,7 @@ class PipelineSettings:
         k_examples: examples in the prompt; 0 for none (ablations A1, A3).
         k_classes: classes whose shapes are in the prompt.
         example_pool: files of examples (question sets, SHACL examples) separated by commas; empty for the questions of
-            the run itself by cross-validation.
+            the run itself by cross-validation, and the graph's own examples.
         max_patterns: only examples whose queries have at most so many triple patterns; 0 for all (A11).
         schema: whether the prompt shows any of the schema (A4).
         schema_fraction: share of classes, and of properties, that is kept: the most frequent ones (A2).

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.pipelines.prompting import on_one_line
 from pytest_llmkg.pipelines.void import is_datatype
 from pytest_llmkg.pipelines.words import spoken_name
 
@@ -82,7 +83,7 @@ def schema_block(
     prefixes: Mapping[str, str],
     settings: PipelineSettings,
 ) -> str:
-    """The shapes of ``classes`` as one fenced block; empty without classes."""
+    """The shapes of ``classes`` as one fenced block, which no label can end; empty without classes."""
     if not classes:
         return ""
     show: Callable[[str], str] = lambda iri: shorten(iri, prefixes)  # noqa: E731  (a name for a short call)
@@ -104,7 +105,7 @@ def _shex(use: ClassUse, labels: Sequence[str], show: Callable[[str], str]) -> s
         f"  a [ {show(use.iri)} ]",
         *(f"  {show(one.iri)} {_shex_value(one, show)}".rstrip() for one in use.properties),
     ]
-    head = f"# {' / '.join(labels[:3])}\n" if labels else ""
+    head = f"# {' / '.join(map(on_one_line, labels[:3]))}\n" if labels else ""
     return f"{head}{show(use.iri)} {{\n" + " ;\n".join(lines) + "\n}"
 
 

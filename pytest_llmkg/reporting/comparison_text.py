@@ -60,7 +60,7 @@ def shown_cases(pair: PairPart, limit: int = MOST_CASES) -> tuple[CaseRow, ...]:
 def summary_sentence(pair: PairPart) -> str:
     """What came out for a pair of models, in one sentence."""
     one = pair.comparison
-    names = pair.now if pair.before == pair.now else f"{pair.now} against {pair.before}"
+    names = f"Model {pair.now}" if pair.before == pair.now else f"Model {pair.now} against {pair.before}"
     if one.difference.mean is None:
         return f"{names}: nothing can be compared, since {one.difference.reason}."
     limits = f" (95 % interval {interval(one)})" if one.difference.low is not None else ""
@@ -184,7 +184,7 @@ def comparison_json(view: ComparisonView) -> str:
             for pair in view.pairs
         ],
     }
-    return json.dumps(to_plain(data), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return formats.shielded_json(json.dumps(to_plain(data), ensure_ascii=False, allow_nan=False, indent=1)) + "\n"
 
 
 def _changes(items: Iterable[tuple[str, int]]) -> dict[str, Json]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.records import RunHeader
     from pytest_llmkg.reporting.sources import Key
 
-__all__ = ["not_run", "run_notes"]
+__all__ = ["not_run", "run_notes", "shard_notes"]
 
 
 def not_run(headers: Sequence[RunHeader], held: Iterable[Key]) -> dict[tuple[str, str], int]:
@@ -41,6 +41,18 @@ def _planned(plan: Json) -> Mapping[tuple[str, str], int]:
         for label, count in labels.items()
         if isinstance(count, int)
     }
+
+
+def shard_notes(headers: Iterable[RunHeader]) -> list[str]:
+    """One sentence on each run that was joined without some of its shards."""
+    found = []
+    for header in headers:
+        lost = header.settings.get("missing_shards")
+        if isinstance(lost, list) and lost:
+            word = "shard" if len(lost) == 1 else "shards"
+            text = f"Run {header.run} was joined without {word} {', '.join(map(str, lost))}"
+            found.append(f"{text}: nothing is known of the dialogues there, and no mean counts them.")
+    return found
 
 
 def run_notes(missing: Mapping[tuple[str, str], int]) -> list[str]:

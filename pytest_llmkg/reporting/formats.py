@@ -19,8 +19,11 @@ __all__ = [
     "number",
     "p_value",
     "places",
+    "plain_line",
     "plural",
     "score",
+    "shielded",
+    "shielded_json",
     "thousands",
     "visible",
 ]
@@ -37,6 +40,10 @@ _INVISIBLE = re.compile(
     "\ufff9-\ufffb\ufffe\uffff]"
 )
 
+# What build systems obey in output: GitHub "::" at the start of a line, blanks before it or not, and "##[" anywhere,
+# Azure "##vso[", TeamCity "##teamcity[".
+_COMMAND = re.compile(r"(?:^|(?<=[\r\n]))([^\S\r\n]*):(?=:)|#(?=#[A-Za-z]*\[)")
+
 _PLAIN = b"\t\n" + bytes(range(0x20, 0x7F))
 
 
@@ -45,6 +52,21 @@ def visible(text: str) -> str:
     if text.isascii() and not text.encode().translate(None, _PLAIN):  # most texts, and many times as fast
         return text
     return _INVISIBLE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
+
+
+def shielded(text: str) -> str:
+    """``text`` in which no line is a command to a build system: a backslash breaks it up, which Markdown hides."""
+    return _COMMAND.sub(lambda match: "#\\" if match[0] == "#" else f"{match[1]}\\:", text)
+
+
+def shielded_json(text: str) -> str:
+    """JSON ``text`` without ``##[`` and the like, which stand in strings only; it means the same as before."""
+    return _COMMAND.sub(lambda match: "\\u0023" if match[0] == "#" else match[0], text)
+
+
+def plain_line(text: str) -> str:
+    """``text`` for a line of a terminal: escapes for all but printable ASCII, and no command to a build system."""
+    return shielded("".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text))
 
 
 def score(value: Number | None) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.effort_table import effort_markdown, score_title
+from pytest_llmkg.reporting.markdown_tables import escaped, table
 from pytest_llmkg.reporting.mistakes import mistakes_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     from pytest_llmkg.reporting.views import ModelView, Report
@@ -21,7 +20,6 @@ _HEAD = (
     *("#", "Model", "Mean", "95 % interval", "Ranks", "Leader"),
     *("Scored", "Unparsable", "No answer", "Errors", "Not run", "Cost", "Time"),
 )
-_SPECIAL = re.compile(r"[\\`*_\[\]<>|&~$#]")
 
 
 def render_markdown(report: Report, now: datetime) -> str:
@@ -30,9 +28,9 @@ def render_markdown(report: Report, now: datetime) -> str:
     for header in report.headers:
         versions = ", ".join(f"{name} {version}" for name, version in header.versions.items())
         facts = f"Run {header.run}, started {header.started}, seed {header.seed}, {versions}."
-        lines += [_escaped(facts), ""]
+        lines += [escaped(facts), ""]
     for note in report.notes:
-        lines += [f"**Note:** {_escaped(note)}", ""]
+        lines += [f"**Note:** {escaped(note)}", ""]
     lines += [
         "The mean is the average of a model's means per task label, each label with the same weight.",
         "Intervals are 95 % bootstrap intervals over cases; ranks are those of the same draws.",
@@ -43,12 +41,14 @@ def render_markdown(report: Report, now: datetime) -> str:
         "",
     ]
     if report.figures.ranking.reason:
-        lines += [f"**Note:** There is no ranking: {_escaped(report.figures.ranking.reason)}.", ""]
-    lines += _table(_HEAD, (_ranking_row(view, report) for view in report.models), 2)
+        lines += [f"**Note:** There is no ranking: {escaped(report.figures.ranking.reason)}.", ""]
+    if report.figures.ranking.untested:
+        lines += [f"**Note:** There is no leader group: {escaped(report.figures.ranking.untested)}.", ""]
+    lines += table(_HEAD, (_ranking_row(view, report) for view in report.models), 2)
     names = [view.row.model for view in report.models]
     lines += _questions(report)
     lines += ["", "## Mean headline score by task label", ""]
-    lines += _table(
+    lines += table(
         ("Task label", "Score", *names),
         (
             (view.label, view.headline, *(formats.score(row.mean if row else None) for row in view.rows))
@@ -74,7 +74,7 @@ def _questions(report: Report) -> list[str]:
             (kind.category.name, "yes" if kind.category.is_published else "", *(str(c.count) for c in kind.cells))
             for kind in view.kinds
         )
-        lines += _table(head, (wrong, *kinds), 2)
+        lines += table(head, (wrong, *kinds), 2)
     return lines
 
 
@@ -93,17 +93,3 @@ def _ranking_row(view: ModelView, report: Report) -> tuple[str, ...]:
         formats.cost(paid.cost, known=paid.known),
         formats.duration(figures.spent[row.model].seconds),
     )
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], left: int) -> list[str]:
-    """A table whose first ``left`` columns are text and whose others are numbers."""
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    return [_line(_escaped(cell) for cell in head), _line(rule), *(_line(map(_escaped, row)) for row in rows)]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda match: "\\" + match[0], " ".join(formats.visible(text).split()))

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["escaped", "link", "raw_table", "table"]
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>|&~$#@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|&~$#@]|^:(?=:)|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
 def escaped(text: str) -> str:
-    """``text`` on one line, without a meaning in Markdown."""
+    """``text`` on one line, without a meaning in Markdown or, at the start of a line, to GitHub Actions."""
     return _SPECIAL.sub(lambda match: _entity(match[0]), " ".join(formats.visible(text).split()))
 
 

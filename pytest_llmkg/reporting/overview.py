@@ -24,7 +24,7 @@ __all__ = ["Facts", "asked", "effort_facts", "model_facts", "period_facts", "run
 Facts = tuple[tuple[str, str], ...]
 
 # Settings that say nothing by themselves: shown as a digest, as a count or not at all.
-_TOLD_OTHERWISE = {"suite", "planned", "merged", "sealed_lines", "shard", "hide_cases", "wrapped"}
+_TOLD_OTHERWISE = {"suite", "planned", "merged", "sealed_lines", "shard", "missing_shards", "hide_cases", "wrapped"}
 
 
 def run_facts(header: RunHeader) -> Facts:
@@ -41,6 +41,7 @@ def run_facts(header: RunHeader) -> Facts:
         ("dialogues planned", f"{planned:,}" if planned else None),
         ("shard", settings.get("shard")),
         ("joined from", ", ".join(map(str, merged)) if isinstance(merged, list) and merged else None),
+        ("shards missing", _lost(settings.get("missing_shards"))),
         ("texts of sealed cases", "left out" if settings.get("hide_cases") else None),
         ("sealed lines", "encrypted in the run file" if settings.get("sealed_lines") else None),
         *header.versions.items(),
@@ -48,6 +49,14 @@ def run_facts(header: RunHeader) -> Facts:
         *((name, _shown(value)) for name, value in settings.items() if name not in _TOLD_OTHERWISE),
     ]
     return tuple((name, str(value)) for name, value in found if value is not None)
+
+
+def _lost(shards: Json) -> str | None:
+    return (
+        f"{', '.join(map(str, shards))}: not there when the run was joined"
+        if isinstance(shards, list) and shards
+        else None
+    )
 
 
 def _wrapped(specs: Json) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.reporting.formats import plain_line
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -176,7 +178,7 @@ def _aligned(rows: Sequence[tuple[str, Mapping[str, str]]], width: int) -> list[
         return []
     sizes = {column: max(len(cells[column]) for _, cells in rows) for column in rows[0][1]}
     sizes = {column: size for column, size in sizes.items() if size}
-    names = [_ascii(name) for name, _ in rows]
+    names = [plain_line(name) for name, _ in rows]
     longest = max(map(len, names))
     # A long name is cut before the numbers go: it is known to those who chose it.
     wanted = min(longest, max(width // 4, LEAST_NAME))
@@ -233,11 +235,6 @@ def _duration(seconds: float) -> str:
     if hours:
         return f"{hours}:{minutes % 60:02}:{whole % 60:02}"
     return f"{minutes}:{whole % 60:02}"
-
-
-def _ascii(text: str) -> str:
-    """``text`` with escapes for all but printable ASCII."""
-    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _cut(text: str, room: int) -> str:

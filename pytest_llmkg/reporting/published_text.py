@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.reporting.formats import plain_line
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +24,7 @@ def render_published(analysis: PublishedAnalysis) -> str:
         if analysis.preferences is not None:
             lines += [*_preferences(analysis.preferences), ""]
     lines += [f"note: {note}" for note in analysis.notes]
-    return "".join(f"{_ascii(line).rstrip()}\n" for line in lines)
+    return "".join(f"{plain_line(line).rstrip()}\n" for line in lines)
 
 
 def _combined(analysis: PublishedAnalysis) -> list[str]:
@@ -88,7 +90,7 @@ def _preferences(table: PreferenceTable) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    shown = [[_shortened(_ascii(cell)) for cell in row] for row in rows]
+    shown = [[_shortened(plain_line(cell)) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
     return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in shown]
 
@@ -96,8 +98,3 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
 def _shortened(text: str) -> str:
     half = (_WIDEST_NAME - 2) // 2
     return text if len(text) <= _WIDEST_NAME else f"{text[:half]}..{text[-half:]}"
-
-
-def _ascii(text: str) -> str:
-    """``text`` with escapes for all but printable ASCII."""
-    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text)

@@ -52,6 +52,7 @@ def report_plain(report: Report, now: datetime) -> dict[str, Json]:
         "notes": list(report.notes),
         "ranking": [_model(view, report) for view in report.models],
         "ranking_reason": figures.ranking.reason,
+        "ranking_untested": figures.ranking.untested,
         "labels": _labels(report),
         "not_run": [
             {"model": model, "label": label, "dialogues": count} for (model, label), count in report.not_run.items()

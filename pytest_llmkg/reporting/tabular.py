@@ -52,10 +52,14 @@ def csv_lines(report: Report) -> Iterator[str]:
     rows = score_rows(report)
     piece = io.StringIO()
     writer = csv.writer(piece, lineterminator="\n")
+    quoting = csv.writer(piece, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(COLUMNS)
     while True:
         chosen = list(islice(rows, _AT_ONCE))
-        writer.writerows((*row[:7], "" if row[7] is None else repr(row[7]), row[8]) for row in chosen)
+        for row in chosen:
+            # Quoted, a model's name cannot begin a line with "::", which is a command to GitHub Actions; same data.
+            of_row = quoting if row[0].lstrip().startswith("::") else writer
+            of_row.writerow((*row[:7], "" if row[7] is None else repr(row[7]), row[8]))
         yield piece.getvalue()
         if not chosen:
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from pytest_llmkg.reporting.formats import plain_line
+
 if TYPE_CHECKING:
     from pytest_llmkg.analysis.ranks import Rank
     from pytest_llmkg.reporting.views import LabelView, ModelView, Report
@@ -31,7 +33,8 @@ def leaderboard_lines(report: Report, width: int = 100) -> list[str]:
         lines.append("no dialogue was held, so there is nothing to rank")
     for note in report.notes:
         text = _ascii(f"note: {note}", 10 * len(note) + 6)
-        lines += textwrap.wrap(text, width, subsequent_indent="      ", break_long_words=True)
+        # One column is left for what shields a name that a line begins with.
+        lines += map(plain_line, textwrap.wrap(text, width - 1, subsequent_indent="      ", break_long_words=True))
     return lines
 
 
@@ -49,7 +52,9 @@ def _ranking(report: Report, width: int) -> list[str]:
         aligned = "".join(f"{cell:>{len(title)}}" for cell, title in zip(cells, head, strict=True))
         place = "-" if view.row.rank is None else str(view.row.rank)
         lines.append(f"{place:>3}{star}  {_ascii(view.row.model, room):<{room}}{aligned}")
-    if several:
+    if figures.ranking.untested:
+        lines += textwrap.wrap(f"no leader group: {figures.ranking.untested}", width, subsequent_indent="      ")
+    elif several:
         lines.append(_ascii("* leader group: not significantly worse than the best (paired tests, Holm)", width))
     return [*lines, *(_ascii(f"      {view.row.model}: {view.note}", width) for view in models if view.note)]
 
@@ -101,7 +106,7 @@ def _cost(value: float | None, *, known: bool) -> str:
 
 def _ascii(text: str, room: int) -> str:
     """``text`` with escapes for all but printable ASCII, shortened in the middle to ``room``."""
-    plain = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text)
+    plain = plain_line(text)
     if len(plain) <= room:
         return plain
     end = max((room - 2) // 2, 0)

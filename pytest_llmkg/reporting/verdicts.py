@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.plain import Json, to_plain
-from pytest_llmkg.reporting.formats import visible
+from pytest_llmkg.reporting.formats import plain_line, visible
 from pytest_llmkg.reporting.markdown_tables import escaped, table
 
 if TYPE_CHECKING:
@@ -32,32 +32,60 @@ GATE_SCHEMA = 1
 MOST_PASSED = 20
 """Passed verdicts that the terminal shows one by one."""
 
+_BLIND = "could not have failed, whatever the scores were: too few cases"
+
 MOST_ANNOTATIONS = 10
 """Failures with an annotation of their own; GitHub shows no more than ten errors of a step."""
 
 
 def headline_of(result: GateResult) -> str:
-    """The whole in one line."""
+    """The whole in one line; a pass that nothing could have failed says so."""
     against = "" if result.baseline is None else f" against baseline {result.baseline}"
+    count, blind = len(result.verdicts), sum(verdict.blind for verdict in result.verdicts)
+    if _saw_nothing(result):
+        return f"gate passed{against}, but nothing could be judged: {_unfailing(blind, count)}"
+    told = f"; {_unfailing(blind, count)}" if blind else ""
     if result.passed:
-        return f"gate passed{against}: {_number(len(result.verdicts), 'verdict')}"
+        return f"gate passed{against}: {_number(count, 'verdict')}{told}"
     hindering = sum(map(result.hinders, result.findings))
-    parts = [f"{len(result.failed)} of {_number(len(result.verdicts), 'verdict')} failed"] if result.failed else []
+    parts = [f"{len(result.failed)} of {_number(count, 'verdict')} failed"] if result.failed else []
     parts += [f"{_number(hindering, 'finding')} not allowed"] if hindering else []
-    return f"gate FAILED{against}: {', '.join(parts) or 'nothing was judged'}"
+    return f"gate FAILED{against}: {', '.join(parts) or 'nothing was judged'}{told}"
+
+
+def _saw_nothing(result: GateResult) -> bool:
+    """Whether the gate passed and would have whatever the scores were."""
+    return result.passed and all(verdict.blind for verdict in result.verdicts)
+
+
+def _unfailing(blind: int, count: int) -> str:
+    return f"{blind} of {_number(count, 'verdict')} could not have failed (too few cases)"
+
+
+def _word(row: Verdict) -> str:
+    return "FAIL" if not row.passed else "n/a" if row.blind else "pass"
+
+
+def _in_order(result: GateResult) -> list[Verdict]:
+    """Failures first, then what could not be judged."""
+    return sorted(result.verdicts, key=lambda verdict: (verdict.passed, not verdict.blind))
 
 
 def verdict_lines(result: GateResult) -> list[str]:
-    """Lines for a terminal, ASCII only, failures first; none begins with what a CI system takes for a command."""
-    rows = sorted(result.verdicts, key=lambda verdict: verdict.passed)
+    """Lines for a terminal, ASCII only, failures first; none is what a CI system takes for a command.
+
+    The word ``n/a`` stands before a verdict that could not have failed.
+    """
+    rows = _in_order(result)
     passed = [row for row in rows if row.passed]
     shown = [row for row in rows if not row.passed] + passed[:MOST_PASSED]
     rules = max([len("rule"), *(len(_plain(row.rule)) for row in shown)])
     scopes = max([len("judged"), *(len(_plain(_scope(row))) for row in shown)])
     lines = [_plain(headline_of(result)), f"{'':4}  {'rule':<{rules}}  {'judged':<{scopes}}  result"]
     for row in shown:
-        word = "pass" if row.passed else "FAIL"
-        lines.append(f"{word}  {_plain(row.rule):<{rules}}  {_plain(_scope(row)):<{scopes}}  {_plain(row.text)}")
+        lines.append(
+            f"{_word(row):<4}  {_plain(row.rule):<{rules}}  {_plain(_scope(row)):<{scopes}}  {_plain(row.text)}"
+        )
         lines += [f"      note: {_plain(row.note)}"] if row.note else []
     if len(passed) > MOST_PASSED:
         lines.append(f"pass  {len(passed) - MOST_PASSED} more verdicts")
@@ -72,20 +100,20 @@ def verdict_lines(result: GateResult) -> list[str]:
 
 def verdicts_markdown(result: GateResult) -> str:
     """For a job summary or a pull request."""
-    lines = [f"## {'✅' if result.passed else '❌'} {escaped(headline_of(result))}", ""]
+    sign = "❌" if not result.passed else "⚠️" if _saw_nothing(result) else "✅"
+    lines = [f"## {sign} {escaped(headline_of(result))}", ""]
     lines += [f"Run {escaped(result.run)}, rules: {escaped(', '.join(result.rules))}", ""]
-    rows = sorted(result.verdicts, key=lambda verdict: verdict.passed)
     lines += table(
         ("", "Rule", "Model", "Task variant", "Result"),
         (
             (
-                "pass" if row.passed else "FAIL",
+                _word(row),
                 row.rule,
                 row.model or "all together",
                 row.label or "all together",
                 f"{row.text}. {row.note}" if row.note else row.text,
             )
-            for row in rows
+            for row in _in_order(result)
         ),
         5,
     )
@@ -100,9 +128,13 @@ def verdicts_markdown(result: GateResult) -> str:
 
 
 def github_annotations(result: GateResult) -> list[str]:
-    """Workflow commands, one line each: an error for each failure, a notice when the gate passed."""
+    """Workflow commands, one line each: an error for each failure; a notice, or a warning, when the gate passed."""
     if result.passed:
-        return [_command("notice", "llmkg gate", headline_of(result))]
+        return [
+            _command(
+                "warning" if any(row.blind for row in result.verdicts) else "notice", "llmkg gate", headline_of(result)
+            )
+        ]
     texts = [(f"llmkg gate: {row.rule}", f"{_scope(row)}: {row.text}") for row in result.failed]
     texts += [
         (f"llmkg gate: {finding.kind}", finding.text) for finding in result.findings if result.hinders(finding)
@@ -114,7 +146,7 @@ def github_annotations(result: GateResult) -> list[str]:
 
 
 def verdicts_junit(result: GateResult) -> str:
-    """A JUnit file with one test case for each verdict and each finding."""
+    """A JUnit file with one test case for each verdict and each finding; what could not have failed is skipped."""
     root = ET.Element("testsuites")
     findings = [finding for finding in result.findings if finding.kind != "note"]
     failures = len(result.failed) + sum(map(result.hinders, findings))
@@ -126,13 +158,19 @@ def verdicts_junit(result: GateResult) -> str:
             "tests": str(len(result.verdicts) + len(findings)),
             "failures": str(failures),
             "errors": "0",
-            "skipped": str(len(findings) - sum(map(result.hinders, findings))),
+            "skipped": str(
+                len(findings) - sum(map(result.hinders, findings)) + sum(row.blind for row in result.verdicts)
+            ),
         },
     )
+    properties = ET.SubElement(suite, "properties")
+    ET.SubElement(properties, "property", {"name": "headline", "value": _xml(headline_of(result))})
     for row in result.verdicts:
         case = _case(suite, row.rule, _scope(row))
         if not row.passed:
             _with_message(case, "failure", row.text)
+        elif row.blind:
+            _with_message(case, "skipped", _BLIND)
         ET.SubElement(case, "system-out").text = _xml(f"{row.text}. {row.note}" if row.note else row.text)
     for number, finding in enumerate(findings, 1):
         case = _case(suite, finding.kind, f"finding {number}")
@@ -166,9 +204,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Printable ASCII on one line; GitHub's older commands, which may stand anywhere in a line, are broken up."""
-    found = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in _one_line(text))
-    return found.replace("##[", "## [")
+    return plain_line(_one_line(text))
 
 
 def _one_line(text: str) -> str:

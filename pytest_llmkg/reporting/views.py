@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.aggregates import LabelRow, ModelRow, label_rows, model_rows
 from pytest_llmkg.records import Case, ModelSpec, RunHeader, TaskInfo, Transcript
-from pytest_llmkg.reporting.coverage import not_run, run_notes
+from pytest_llmkg.reporting.coverage import not_run, run_notes, shard_notes
 from pytest_llmkg.reporting.effort import Replaced, replaced_of
 from pytest_llmkg.reporting.figures import Figures, figures_of
 from pytest_llmkg.reporting.paid import Paid, paid_of, replaced_notes
@@ -139,6 +139,7 @@ def build_report(
         notes=(
             *_notes(sources, sum(len(source.read) for source in sources) - len(readers)),
             *replaced_notes(replaced),
+            *shard_notes(source.header for source in sources),
             *run_notes(missing),
         ),
         tasks=tuple(info for info in infos if info.name in used),

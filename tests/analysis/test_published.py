@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_llmkg.analysis.published import analyse_published
+from pytest_llmkg.analysis.published_combined import published_figure
 from pytest_llmkg.analysis.published_config import PublishedConfig, parse_config, shipped_config
 from pytest_llmkg.analysis.published_ttest import printed, t_test
 from pytest_llmkg.errors import UserError
@@ -393,3 +394,20 @@ def test_a_label_that_broke_off_does_not_hide_the_one_that_stands_for_it(config:
     row = rows(found)["m"]
     assert row.labels == ("A-other", "B")
     assert row.mean == pytest.approx((0.75 + 0.25) / 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "printed"),
+    [
+        ("GPT--gpt-4o-2024-11-20", "0.91 (0.22)*"),
+        ("openai/gpt-4o-2024-11-20", "0.91 (0.22)*"),
+        ("Google--models/gemini-1.5-flash-002", "0.90 (0.28)"),
+        ("ft:gpt-4o-2024-11-20:acme::1", None),
+        ("acme/gpt-4o-2024-11-20-sparql", None),
+        ("rag:gpt-4o-2024-11-20", None),
+        ("Google--gemini-1.5-pro-exp-0827", None),
+        ("claude-3-5-haiku-20241022-tuned", None),
+    ],
+)
+def test_printed_figures_belong_to_the_models_that_were_measured(model: str, printed: str | None) -> None:
+    assert published_figure(model, shipped_config()) == printed

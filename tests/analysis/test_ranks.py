@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.stats
 
@@ -7,6 +9,9 @@ from pytest_llmkg.analysis.blocks import rng_of
 from pytest_llmkg.analysis.ranks import rank_models
 from pytest_llmkg.analysis.values import CaseValues
 from tests.analysis.synthetic import from_arrays, one_label
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_clear_order() -> None:
@@ -70,3 +75,20 @@ def test_no_false_leaders_among_equals() -> None:
         values = from_arrays({"A": rng.random((6, 15, 1)), "B": rng.random((6, 10, 1))})
         alarms += len(rank_models(values, seed=1, draws=20, flips=999).leaders) < 6
     assert alarms <= scipy.stats.binom.ppf(0.999, 200, 0.05)
+
+
+def test_of_very_many_models_none_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_llmkg.analysis.ranks.MOST_TESTED", 3)
+    shares = {"a": 1.0, "b": 0.9, "c": 0.5, "d": 0.0}
+    by_case = {(name, "A", f"c{k}"): (share,) for name, share in shares.items() for k in range(9)}
+    values = CaseValues(by_case, {"A": "A"}, {}, {})
+    found = rank_models(values, seed=1)
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4]
+    assert found.comparisons == ()
+    assert found.leaders == ()
+    assert {row.tested for row in found.rows} == {(1, 4)}
+    assert found.untested is not None
+    assert found.untested.startswith("the 6 pairs of 4 models are too many")
+    three = rank_models(values.only(models={"a", "b", "c"}), seed=1)
+    assert three.untested is None
+    assert len(three.comparisons) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -127,3 +128,11 @@ def test_model_names_cannot_steer_the_terminal() -> None:
     text = render_published(analyse_published(dialogues(name, 0.5), infos, shipped_config()))
     assert set(text) <= {"\n", *map(chr, range(32, 127))}
     assert r"m\x1b[31m\n" in text
+
+
+@pytest.mark.parametrize("name", ["::error::boo", "##[error]x"])
+def test_model_names_are_no_commands_to_a_build_system(name: str) -> None:
+    infos = [discover_tasks().get(task).info for task in PREFIXES.values()]
+    text = render_published(analyse_published(dialogues(name, 0.5), infos, shipped_config()))
+    assert name[2:] in text
+    assert not re.search(r"(?m)^\s*::|##\w*\[", text)

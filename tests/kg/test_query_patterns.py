@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_llmkg.kg import Sandbox
-
-if TYPE_CHECKING:
-    from pytest_llmkg.kg import QueryPatterns
+from pytest_llmkg.kg import QueryPatterns, Sandbox
+from pytest_llmkg.kg.query_check import check_query
+from pytest_llmkg.kg.query_patterns import patterns_from_frame, read_patterns
+from pytest_llmkg.kg.query_trees import TOO_DEEP, QueryTrees
 
 PREFIXES = {"e": "http://e/"}
 
@@ -119,3 +117,25 @@ def test_reading_does_not_change_how_the_query_is_checked_later(engine: Sandbox)
     engine.read_patterns(query, PREFIXES)
     assert engine.check_query(query) == before
     assert engine.read_patterns(query, {**PREFIXES, "f": "http://f/"}).patterns
+
+
+@pytest.mark.parametrize("count", [150, 1000])
+def test_long_queries_are_read_whole(engine: Sandbox, count: int) -> None:
+    body = " . ".join(f"?s{number} e:p{number} ?o{number}" for number in range(count))
+    found = engine.read_patterns(f"SELECT * {{ {body} FILTER(?s1 != ?s2) }}", PREFIXES)
+    assert (found.error, len(found.patterns)) == (None, count)
+    assert found.patterns[-1].predicates == (f"<{PREFIXES['e']}p{count - 1}>",)
+
+
+def test_deep_brackets_are_no_error(engine: Sandbox) -> None:
+    query = f"SELECT * {{ ?s e:p ?o FILTER({'(' * 300}1{')' * 300} = 1) }}"
+    assert engine.check_query(query).error is None
+    assert len(engine.read_patterns(query, PREFIXES).patterns) == 1
+    assert engine.check_query(query.replace(" = 1", " = ")).error
+
+
+def test_what_is_too_deep_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_llmkg.kg.query_trees._DEEP_CALLS", 1500)
+    query = f"SELECT * {{ ?s <e:p> ?o FILTER({'(' * 300}1{')' * 300} = 1) }}"
+    assert patterns_from_frame(read_patterns(query, {}, QueryTrees())) == QueryPatterns(None)
+    assert check_query(query).error == TOO_DEEP

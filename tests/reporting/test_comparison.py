@@ -144,7 +144,9 @@ def test_empty_runs() -> None:
     assert json.loads(comparison_json(nothing))["pairs"] == []
 
 
-@pytest.mark.parametrize("text", [*INJECTIONS.values(), "| ` [x](y) @all \n::error::"], ids=repr)
+@pytest.mark.parametrize(
+    "text", [*INJECTIONS.values(), "| ` [x](y) @all \n::error::", "::error::boo", "##[error]x"], ids=repr
+)
 def test_no_text_adds_an_element(text: str) -> None:
     def shown(name: str) -> ComparisonView:
         old, new = ({(name, name, name): (value,), (name, name, "c2"): (1.0,)} for value in (1.0, 0.0))
@@ -158,6 +160,7 @@ def test_no_text_adds_an_element(text: str) -> None:
     assert hostile.attributes == harmless.attributes
     assert all(re.fullmatch(r"[ab]\.html#d=[!-~]+", link) for link in hostile.links)
     lines = comparison_markdown(shown(text)).split("\n")
+    assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line]
     assert len(lines) == len(comparison_markdown(shown("name")).split("\n"))
     assert json.loads(comparison_json(shown(text)))["pairs"]
 

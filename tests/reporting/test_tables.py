@@ -16,6 +16,7 @@ from pytest_llmkg.errors import UserError
 from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.files import write_atomically, write_reports
 from pytest_llmkg.reporting.markdown import render_markdown
+from pytest_llmkg.reporting.overview import run_facts
 from pytest_llmkg.reporting.tabular import COLUMNS, render_csv, render_json, write_parquet
 from pytest_llmkg.reporting.terminal import leaderboard_lines
 from pytest_llmkg.reporting.views import build_report
@@ -254,3 +255,36 @@ def test_report_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: 
 )
 def test_formats(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+NAMES = ("::error::boo", "  ::set-output name=a::b", "##[error]x", "##vso[task.setvariable variable=x]y")
+_COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_of_a_model_is_a_command_to_a_build_system(name: str) -> None:
+    header = replace(make_header(name, "other"), run=name)
+    talks = (make_transcript(make_turn({"f1": 0.5}), model=name), make_transcript(model="other", case="c2", error=name))
+    report = build_report([Run(header, {}, talks, truncated=True)])
+    for width in (60, 80, 120):
+        assert not _COMMAND.search("\n".join(leaderboard_lines(report, width)))
+    assert not _COMMAND.search(render_markdown(report, NOW))
+    table = render_csv(report)
+    assert next(csv.DictReader(io.StringIO(table)))["model"] == name
+    assert not re.search(r"(?m)^\s*::", table)
+
+
+def test_text_is_shielded_and_json_means_the_same() -> None:
+    assert formats.shielded("::a::b\n \t::c\rx ::d\r::e") == "\\::a::b\n \t\\::c\rx ::d\r\\::e"
+    assert formats.shielded("a ##[b] ##vso[c] # #[d") == "a #\\#[b] #\\#vso[c] # #[d"
+    text = json.dumps({"##[a]": "::b##x["})
+    assert "##" not in formats.shielded_json(text)
+    assert json.loads(formats.shielded_json(text)) == json.loads(text)
+
+
+def test_shards_that_were_missing_are_told() -> None:
+    header = replace(make_header("a"), run="joined", settings={"missing_shards": ["2/4", "3/4"]})
+    report = build_report([Run(header, {}, (make_transcript(make_turn({"f1": 1}), model="a"),))])
+    (told,) = [note for note in report.notes if "shard" in note]
+    assert told.startswith("Run joined was joined without shards 2/4, 3/4: nothing is known of the dialogues there")
+    assert dict(run_facts(header))["shards missing"] == "2/4, 3/4: not there when the run was joined"

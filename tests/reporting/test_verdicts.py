@@ -141,7 +141,12 @@ def test_junit() -> None:
         "c1 is missing",
         None,
     ]
-    assert [case.get("name") for case in suite] == ["m, all together", "m, Tiny", "finding 1", "finding 2"]
+    assert [case.get("name") for case in suite.iter("testcase")] == [
+        "m, all together",
+        "m, Tiny",
+        "finding 1",
+        "finding 2",
+    ]
 
 
 @given(any_text)
@@ -177,3 +182,41 @@ def test_json() -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_json_of_anything(text: str) -> None:
     assert json.dumps(verdicts_json(result_with(text)), ensure_ascii=False).encode("utf-8")
+
+
+BLIND = replace(PASS, rule="significant-drop:0.05", note="3 independent values are too few", blind=True)
+UNSEEING = replace(GOOD, verdicts=(BLIND, replace(BLIND, label="Tiny")), findings=())
+
+
+def test_a_pass_that_nothing_could_have_failed_says_so() -> None:
+    told = "gate passed against baseline main, but nothing could be judged: 2 of 2 verdicts could not have failed"
+    assert UNSEEING.passed
+    assert headline_of(UNSEEING) == f"{told} (too few cases)"
+    assert [line.split()[0] for line in verdict_lines(UNSEEING) if "Tiny" in line] == ["n/a"]
+    assert verdicts_markdown(UNSEEING).startswith("## ⚠️ gate passed against baseline main, but")
+    assert github_annotations(UNSEEING) == [f"::warning title=llmkg gate::{told} (too few cases)"]
+
+
+def test_verdicts_that_could_not_have_failed_are_counted_beside_others() -> None:
+    some = replace(UNSEEING, verdicts=(PASS, BLIND, FAIL))
+    told = "1 of 3 verdicts could not have failed (too few cases)"
+    assert headline_of(some) == f"gate FAILED against baseline main: 1 of 3 verdicts failed; {told}"
+    assert headline_of(replace(some, verdicts=(PASS, PASS, BLIND))) == (
+        f"gate passed against baseline main: 3 verdicts; {told}"
+    )
+    assert [line.split()[0] for line in verdict_lines(some)[2:] if "note:" not in line] == ["FAIL", "n/a", "pass"]
+    assert "✅" in verdicts_markdown(replace(some, verdicts=(PASS, BLIND)))
+
+
+def test_junit_skips_what_could_not_have_failed() -> None:
+    suite = ET.fromstring(verdicts_junit(replace(UNSEEING, verdicts=(PASS, BLIND)))).find("testsuite")  # noqa: S314
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "0", "1")
+    skipped = [case.find("skipped") for case in suite.iter("testcase")]
+    assert [None if one is None else one.get("message") for one in skipped] == [
+        None,
+        "could not have failed, whatever the scores were: too few cases",
+    ]
+    found = suite.find("properties/property")
+    assert found is not None
+    assert str(found.get("value")).endswith("1 of 2 verdicts could not have failed (too few cases)")

@@ -85,7 +85,7 @@ def _keys(found: Sequence[tuple[str, Interval, Rank | None]]) -> list[Key]:
     if any(place and place.leader for _, _, place in found):
         keys.append(Key("leader group: not significantly worse than the best", 2, "s0", "s0", "s0"))
     if any(place and not place.leader for _, _, place in found):
-        keys.append(Key("others", 0, "s5", "s5", "s5"))
+        keys.append(Key("others" if keys else "ranked", 0, "s5", "s5", "s5"))
     if any(place is None for _, _, place in found):
         keys.append(Key("not ranked: lacks some task", 0, "card", "muted", "muted", (3, 3)))
     return keys

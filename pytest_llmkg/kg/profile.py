@@ -27,6 +27,10 @@ _VALUES = """\
 SELECT ?c ?p ?r (COUNT(*) AS ?n) { ?s a ?c ; ?p ?o FILTER(ISIRI(?c)) BIND(DATATYPE(?o) AS ?r) } GROUP BY ?c ?p ?r"""
 _LINKS = """\
 SELECT ?c ?p ?r (COUNT(*) AS ?n) { ?s a ?c ; ?p ?o . ?o a ?r FILTER(ISIRI(?c) && ISIRI(?r)) } GROUP BY ?c ?p ?r"""
+# The same, for the engine of this process, which so takes a third less time; endpoints may be slow at inner queries.
+_LINKS_HERE = """\
+SELECT ?c ?p ?r (COUNT(*) AS ?n) { { SELECT ?s ?p ?r { ?s ?p ?o . ?o a ?r } } ?s a ?c FILTER(ISIRI(?c) && ISIRI(?r)) }
+GROUP BY ?c ?p ?r"""
 _PREDICATES = "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p"
 _LABELS = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -94,7 +98,7 @@ def profile_store(store: Store, *, ranges: bool = True) -> dict[str, Any]:
         ranges: whether to count what properties lead to, which takes most of the time.
     """
     values = [[c.value, p.value, _name(r), int(n.value)] for c, p, r, n in _rows(store, _VALUES)]
-    links = [[c.value, p.value, _name(r), int(n.value)] for c, p, r, n in _rows(store, _LINKS)] if ranges else []
+    links = [[c.value, p.value, _name(r), int(n.value)] for c, p, r, n in _rows(store, _LINKS_HERE)] if ranges else []
     predicates = [[p.value, int(n.value)] for p, n in _rows(store, _PREDICATES)]
     names = dict.fromkeys([*(row[0] for row in values), *(name for name, _ in predicates)])
     labels = [[str(name), texts] for name in names if (texts := list(_labels(store, str(name))))]

@@ -36,7 +36,7 @@ def render_markdown(report: Report, now: datetime) -> str:
         "Intervals are 95 % bootstrap intervals over cases; ranks are those of the same draws.",
         "Leaders: models that paired tests, corrected for all pairs, do not show to be worse than the best.",
         f"Cost counts every call, failed ones {'' if report.replaced is None else 'and replaced attempts '}included;",
-        "time is that of the calls, without waiting for leave to call.",
+        "time is that of the calls, without waiting for its turn.",
         "Unparsable answers count with their score by rule; errors are counted but are never a score of 0.",
         "",
     ]

@@ -289,3 +289,11 @@ def test_troubles_of_calls_are_shown() -> None:
     (calls,) = [row["calls"] for row in json.loads(render_json(report, NOW))["ranking"]]
     assert (calls["failed_calls"], calls["retried"], calls["dropped"]) == (2, 1, [["seed", 1]])
     assert (calls["cached_tokens"], calls["reasoning_tokens"]) == (4, 3)
+
+
+def test_long_tables_of_very_many_models_are_cut_and_say_so() -> None:
+    names = [f"m{number:03}" for number in range(101)]
+    talks = tuple(make_transcript(make_turn({"f1": number / 101}), model=name) for number, name in enumerate(names))
+    page = Page(render_page(build_report([Run(make_header(*names), {}, talks)]), NOW)).text
+    assert "There is no leader group: the 5,050 pairs of 101 models are too many" in page
+    assert "by f1: the first 100 of 101; each model above has its own" in " ".join(page.split())

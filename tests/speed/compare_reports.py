@@ -3,9 +3,10 @@
     python -m tests.speed.compare_reports [--sizes 5000 15000 45500] [--keep FOLDER]
 
 Each size is a run file of 41 models and 26 task labels with made-up dialogues (prompts of 3,000 characters, one or two
-answers, scores by two sets of rules). All four reports are written by a process of its own, whose wall time, CPU time
-and peak memory are measured. Chromium then opens the page: first paint, the slowest of several filters, and the time
-until a dialogue is shown that stands in a file beside the page.
+answers, scores by two sets of rules; some tasks put questions, whose systems tell stages and failed calls, and whose
+wrong queries are of several kinds of error). All four reports are written by a process of its own, whose wall time, CPU
+time and peak memory are measured. Chromium then opens the page: first paint, the slowest of several filters, and the
+time until a dialogue is shown that stands in a file beside the page.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import contextlib
 import random
 import sys
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +25,10 @@ from pytest_llmkg.records import (
     Answer,
     Case,
     Evaluation,
+    FailedCall,
     ModelSpec,
     Prompt,
+    Question,
     RunHeader,
     ScoreSet,
     TaskInfo,
@@ -41,6 +45,8 @@ from tests.speed.measuring import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_llmkg.plain import Json
+
 MODELS, LABELS, ITERATIONS = 41, 26, 5
 WORDS = [
     "graph",
@@ -56,6 +62,9 @@ WORDS = [
     ".",
     "&",
 ]
+ASKING = ("Text2SparqlKgqa", "Text2SparqlAgent")
+"""Tasks that put questions to systems."""
+FAILURES = ("missing", "syntax", "execution", "empty", "")
 FILTERS = {
     "text": "graph 1",
     "model": "7",
@@ -109,7 +118,8 @@ def _dialogues(model: str, ability: float, info: TaskInfo, label: str, each: int
 
 
 def _turn(rng: random.Random, ability: float, info: TaskInfo, is_last: bool) -> Turn:
-    value = 1.0 if rng.random() < ability else round(rng.random(), 3)
+    able = ability - 0.3 * (info.name in ASKING)
+    value = 1.0 if rng.random() < able else round(rng.random(), 3)
     names = [info.headline.partition("_")[2] if info.aggregated else info.headline, "f1x", "recallx", "precisionx"]
     sets = tuple(
         ScoreSet(f"task:{info.name}|rules:{rules}", dict.fromkeys((f"{name}{suffix}" for name in names), value))
@@ -117,8 +127,33 @@ def _turn(rng: random.Random, ability: float, info: TaskInfo, is_last: bool) -> 
     )
     usage = Usage(900, 250, 0.001)
     answer = Answer(_text(rng.randrange(1000), rng.randrange(200, 1500)), "stop", usage, rng.uniform(0.5, 9))
-    evaluation = Evaluation("scored" if value else "unparsable", sets, {"lineCount": 7, "note": _text(7, 80)})
-    return Turn(Prompt.user(_text(rng.randrange(50), 3000)), answer, evaluation, None if is_last else "syntax")
+    kept: dict[str, Json] = {"lineCount": 7, "note": _text(7, 80)}
+    prompt = Prompt.user(_text(rng.randrange(50), 3000))
+    if info.name in ASKING:
+        prompt = replace(prompt, question=Question(_text(rng.randrange(50), 90), "made-up", "en"))
+        answer = _told(rng, answer)
+        kept |= _wrong_query(rng) if value < 1 else {"sparql": _text(3, 300)}
+    evaluation = Evaluation("scored" if value else "unparsable", sets, kept)
+    return Turn(prompt, answer, evaluation, None if is_last else "syntax")
+
+
+def _told(rng: random.Random, answer: Answer) -> Answer:
+    """``answer`` of a system that tells what its time went into, and now and then of a call that failed."""
+    stages = {"retrieve": rng.uniform(0.01, 0.1), "model": answer.seconds, "execute": rng.uniform(0.01, 0.3)}
+    failed = (FailedCall("too many requests", 429, Usage(), 0.4),) if rng.random() < 0.03 else ()
+    return replace(answer, stages=stages, failed_calls=failed)
+
+
+def _wrong_query(rng: random.Random) -> dict[str, Json]:
+    failure = rng.choice(FAILURES)
+    told: dict[str, Json] = {
+        "shape": "a",
+        "referenceShape": rng.choice("ab"),
+        "form": "SELECT",
+        "referenceForm": "SELECT",
+    }
+    query = None if failure == "missing" else _text(rng.randrange(50), 400)
+    return {**told, "failure": failure, "sparql": query, "error": "expected a bracket" if failure == "syntax" else None}
 
 
 def _text(seed: int, length: int) -> str:

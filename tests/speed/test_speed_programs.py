@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg.store import read_run
-from tests.speed import dialogue_figures, measuring, plugin_overhead, project, tables
+from pytest_llmkg.reporting.views import build_report
+from pytest_llmkg.store import FILE_NAME, read_run
+from tests.speed import compare_reports, dialogue_figures, measuring, plugin_overhead, project, tables
 from tests.speed.dialogue_figures import Results, Seen, Size
 from tests.speed.measuring import Cost
 
@@ -179,3 +180,15 @@ def test_only_further_events_are_told() -> None:
 def test_output_is_compared_without_seconds() -> None:
     assert plugin_overhead.without_times("1 passed in 0.12s") == plugin_overhead.without_times("1 passed in 9.01s")
     assert plugin_overhead.without_times("1 passed in 0.12s") != plugin_overhead.without_times("2 passed in 0.12s")
+
+
+def test_the_made_up_run_of_reports_has_all_that_a_page_may_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare_reports, "MODELS", 2)
+    count = compare_reports.write_run(tmp_path, 2 * compare_reports.LABELS * 20)
+    report = build_report([read_run(tmp_path / FILE_NAME)])
+    assert len(report.transcripts) == count == 2 * compare_reports.LABELS * 20
+    assert report.asking
+    assert len({kind for kinds in report.mistakes.kinds.values() for kind in kinds}) > 3
+    assert {name for row in report.figures.questions for name, _ in row.stages} >= {"retrieve", "model", "execute"}

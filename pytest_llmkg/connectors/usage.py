@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["own_price", "read_tokens", "told_cost"]
 
 _MILLION = Decimal(1_000_000)
+_TOO_MUCH = 10**15  # tokens or dollars that nobody has; such numbers are mistakes, and larger ones leave the floats
 
 
 def read_tokens(usage: object) -> Usage:
@@ -71,13 +71,13 @@ def told_cost(usage: object) -> float | None:
 
 def _count(data: object, name: str) -> int | None:
     value = data.get(name) if isinstance(data, Mapping) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MUCH else None
 
 
 def _amount(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(value) if 0 <= value < _TOO_MUCH else None  # false for NaN, too
 
 
 def _within(part: int | None, whole: int | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ SEALED_LINES = "sealed_lines"
 """The setting of a header that holds the lock of a run file's sealed lines; absent or None when none is sealed."""
 
 _BOUND = b"llmkg sealed line of a run file"
+_DIGITS = 300  # of a whole number; from 309 on it is beyond every float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _json(record: Json) -> bytes:
 
 
 def decode_line(line: bytes) -> dict[str, Json] | None:
-    """The object in ``line``, None if the line is broken."""
+    """The object in ``line``, None if the line is broken, as it is with a number that no float can hold (``1e999``)."""
     try:
         data = _DECODER.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):  # no JSON, or nested without end
@@ -101,8 +103,21 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.20} is beyond all bounds")
+    return number
+
+
+def _int(text: str) -> int:
+    if len(text) > _DIGITS:
+        raise ValueError(f"a number of {len(text)} digits is beyond all bounds")
+    return int(text)
+
+
 # Made once, since json.loads would make one for each line.
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float, parse_int=_int)
 
 
 def scan(path: Path) -> Iterator[Line]:
@@ -235,4 +250,6 @@ def read_transcript(receipt: Receipt, cipher: Cipher | None = None) -> Transcrip
 
 
 def _no_object(place: str) -> RunFileError:
-    return RunFileError(f"{place}: the line is no JSON object; restore the file or delete that line")
+    return RunFileError(
+        f"{place}: the line is no JSON object, or holds a number beyond all bounds; restore the file or delete the line"
+    )

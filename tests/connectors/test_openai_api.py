@@ -257,3 +257,15 @@ def test_making_a_connector_opens_nothing() -> None:
     endpoint = own_endpoint(spec(api_base="http://127.0.0.1:1/v1"), os.environ)
     assert endpoint is not None
     assert OpenAIConnector(spec(), endpoint)._session is None
+
+
+@pytest.mark.parametrize("number", [10**400, 1e308, float("inf"), float("nan")])
+def test_numbers_beyond_all_bounds_are_none(lean: Lean, server: OpenAIServer, number: float) -> None:
+    server.usage_details = {
+        "cost": number,
+        "prompt_tokens_details": {"cached_tokens": number},
+        "cost_details": {"upstream_inference_cost": number},
+    }
+    assert lean(spec("openrouter/a/b", api_base=server.url)).usage == Usage(7, 3, None)
+    server.usage_details = {"prompt_tokens": number, "completion_tokens": number}
+    assert lean(spec(api_base=server.url, price_in=1, price_out=1)).usage == Usage(None, None, None)

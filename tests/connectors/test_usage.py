@@ -26,6 +26,7 @@ def priced(price_in: float | None, price_out: float | None) -> ModelSpec:
         ({"completion_tokens": 3}, Usage(None, 3)),
         ({"prompt_tokens": "7", "completion_tokens": True}, Usage()),
         ({"prompt_tokens": -1, "completion_tokens": 2.5}, Usage()),
+        ({"prompt_tokens": 10**400, "completion_tokens": 10**15}, Usage()),
         (
             {
                 "prompt_tokens": 90,
@@ -97,6 +98,9 @@ def test_the_table_s_prices_are_exact_and_unknown_is_not_zero(prices: Any, token
         ({"cost": "0.25"}, None),
         ({"cost": -1}, None),
         ({"cost": float("nan")}, None),
+        ({"cost": float("inf")}, None),
+        ({"cost": 10**400}, None),
+        ({"cost": 0.5, "is_byok": True, "cost_details": {"upstream_inference_cost": 10**400}}, None),
         ({}, None),
         ({"cost": 0, "is_byok": True}, None),
         ({"cost": 0.5, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.25}}, 0.75),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pytest_llmkg.cases.files import check_case_folders, load_case_files
+from pytest_llmkg.cases.generated import generated_contents
 from pytest_llmkg.cases.graph_files import GraphFile, graph_at, with_graphs
 from pytest_llmkg.connectors import discover
 from pytest_llmkg.contracts import ConnectorFactory, Task
@@ -84,7 +85,8 @@ class Suite:
         inside = [replace(spec, id=f"{spec.id} in {name}") for name, spec in self.wrapped.items()]
         models = (*self.models, *inside)
         limits = (settings.seed, settings.iterations, settings.max_turns)
-        return suite_signature(models, infos, self.all_cases, *limits, self.endpoints.served())
+        declared = {**self.endpoints.served(), **generated_contents(self.all_cases)}
+        return suite_signature(models, infos, self.all_cases, *limits, declared)
 
     def plan(self, task_names: Sequence[str], parameters: Sequence[str]) -> tuple[PlannedTest, ...]:
         """The tests of ``task_names`` (all tasks when empty), in the order label, case, model, iteration.

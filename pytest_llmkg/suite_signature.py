@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import Case, ModelSpec, TaskInfo
 
-__all__ = ["model_hash", "signature_digest", "suite_differences", "suite_signature", "without_secrets", "wrapped_settings"]
+__all__ = [
+    "model_hash",
+    "signature_digest",
+    "suite_differences",
+    "suite_signature",
+    "without_secrets",
+    "wrapped_settings",
+]
 
 _FILE = re.compile(r"kg:[A-Za-z0-9._-]+@(sha256:[0-9a-f]{64})")
 _ADDRESS = re.compile(r"https?://[!-~]+", re.IGNORECASE)
@@ -49,11 +56,14 @@ def suite_signature(
         seed: of generated cases.
         iterations: how often each case is asked.
         max_turns: upper limit of turns, None for each task's own.
-        declared: what endpoints serve, by address, where settings tell it; others are known by their addresses.
+        declared: what endpoints serve, by address, where settings tell it; others are known by their addresses. And
+            hashes of what stands behind references to generated graphs, by reference (``generated:NAME@SEED``), and of
+            the examples that come with them (``generated:NAME@SEED: examples``).
 
     Returns:
         ``seed``, ``iterations``, ``max_turns``; ``models``: hash by id; ``tasks``: version by name; ``cases``: hash by
-        label; ``graphs``, where cases have any from outside: hash of the file, or the endpoint, by name.
+        label; ``graphs``, where cases have any from outside: hash of the file, or the endpoint, by name,
+        and the hashes of generated graphs by what is declared.
     """
     by_label: dict[str, dict[str, Json]] = {}
     tasks, graphs = set(), dict[str, set[str]]()
@@ -63,6 +73,8 @@ def suite_signature(
         tasks.add(case.task)
         for name, place in () if case.sealed else _places(case, data):
             graphs.setdefault(name, set()).add(place)
+        for part in _generated(data, declared or {}):  # of sealed cases, too: it tells nothing but the generator's name
+            graphs[part] = {(declared or {})[part]}
     return {
         "seed": seed,
         "iterations": iterations,
@@ -98,6 +110,14 @@ def _places(case: Case, data: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     original = case.data.get("services")
     if isinstance(services, dict) and isinstance(original, dict):
         yield from ((f"{name}: {key}", str(services[key])) for key, text in original.items() if _is_address(text))
+
+
+def _generated(data: Mapping[str, Json], declared: Mapping[str, str]) -> Iterator[str]:
+    """What of ``declared`` belongs to the generated graphs that a case with ``data`` asks."""
+    services = data.get("services")
+    for text in (data.get("graph"), *(services.values() if isinstance(services, dict) else ())):
+        if isinstance(text, str) and len(text) < _LONGEST and text.startswith("generated:"):
+            yield from (part for part in (text, f"{text}: examples") if part in declared)
 
 
 def _is_address(text: object) -> bool:
@@ -193,4 +213,5 @@ def _hash(plain: Json) -> str:
 
 
 def _canonical(plain: Json) -> bytes:
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")  # an id may hold half a character

@@ -209,3 +209,37 @@ def test_a_header_tells_the_settings_of_models_inside_others() -> None:
         }
     }
     assert wrapped_settings({}) == {}
+
+
+def test_half_characters_do_no_harm() -> None:
+    cases = [Case("c\ud800", "F\udc00", "X\ud800", {"question": "\udfff"})]
+    found = signature(cases=cases)
+    assert not suite_differences(found, signature(cases=cases[:]))
+    assert signature_digest(found) == signature_digest(signature(cases=cases[:]))
+    assert suite_differences(found, signature(cases=[replace(cases[0], id="c\ud801")]))
+
+
+COMPANY = "generated:company@4242"
+
+
+def test_another_generated_graph_and_other_examples_are_named() -> None:
+    def of(graph: str, examples: str, **changed: Any) -> dict[str, Any]:
+        declared = {COMPANY: graph, f"{COMPANY}: examples": examples, "generated:large@1": "never asked"}
+        return signature(cases=[Case("q1", "Flat", "X", {"graph": COMPANY}, **changed)], declared=declared)
+
+    old = of("sha256:a", "sha256:b")
+    assert old["graphs"] == {COMPANY: "sha256:a", f"{COMPANY}: examples": "sha256:b"}
+    assert not suite_differences(old, of("sha256:a", "sha256:b", sealed=True))
+    for sealed in (False, True):
+        assert suite_differences(old, of("sha256:c", "none", sealed=sealed)) == (
+            f"graph {COMPANY!r} is sha256:c, was sha256:a",
+            f"graph '{COMPANY}: examples' is none, was sha256:b",
+        )
+    before = signature(cases=[Case("q1", "Flat", "X", {"graph": COMPANY})])  # by a version that did not look at them
+    assert "graphs" not in before
+    assert not suite_differences(before, old)
+    assert not suite_differences(old, before)
+    service = signature(
+        cases=[Case("q1", "Flat", "X", {"graph": "", "services": {"s": COMPANY}})], declared={COMPANY: "sha256:a"}
+    )
+    assert service["graphs"] == {COMPANY: "sha256:a"}

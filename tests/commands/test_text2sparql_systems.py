@@ -180,7 +180,8 @@ def test_queries_of_an_answer_file_are_run_to_result_sets(folder: Path, capsys: 
         "order_required": ["shore:2-en"],
     }
     assert "shore:2-en: the query does not run" in told.err
-    assert "1 questions have no answer in answers.json (first: shore:1-de)" in told.err
+    assert "have no answer" not in told.err
+    assert "nothing is answered in de, which is left out" in told.err
     assert main(["text2sparql", "query", "q.yml", "-l", "de", "--kg", "shore=shore.ttl"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "shore:1-de": {"https://kg.example/shore/kelp": 1},
@@ -405,3 +406,23 @@ def test_an_endpoint_that_sends_a_page_is_a_failure(capsys: pytest.CaptureFixtur
     told = capsys.readouterr()
     assert told.out == ""
     assert "llmkg: failed: " in told.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_questions_without_an_answer_get_empty_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [{"qname": "shore:3-en", "query": "ASK { ?x :growsIn :bay }"}]
+    (folder / "answers.json").write_text(json.dumps(given), encoding="utf-8")
+    arguments = ["text2sparql", "query", "q.yml", "-a", "answers.json", "--kg", "shore=shore.ttl"]
+    assert main(arguments) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert list(found) == ["shore:1-en", "shore:2-en", "shore:3-en", "order_required"]
+    assert (found["shore:1-en"], found["shore:2-en"]) == ({}, {})
+    assert found["shore:3-en"] != {}
+    assert (
+        "2 questions have no answer in answers.json and get empty results, as in the challenge (first: shore:1-en)"
+        in (told.err)
+    )
+    assert main([*arguments, "-l", "en,de"]) == 0  # a language that is asked for is not left out
+    found = json.loads(capsys.readouterr().out)
+    assert found["shore:1-de"] == {}

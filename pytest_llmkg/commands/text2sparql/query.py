@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
             result = run(query) if query.strip() else None
             if result is not None and result.error is not None:
                 failed += 1
-                print(f"llmkg: {name}: the query does not run: {result.error:.300}", file=sys.stderr)
+                print(f"llmkg: {name}: the query does not run: {' '.join(result.error.split()):.300}", file=sys.stderr)
             sets[name] = {} if result is None else flatten_result(result)
     ordered = [
         name
@@ -64,27 +64,36 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _queries(questions: QuestionSet, answers: Path | None, languages: tuple[str, ...]) -> dict[str, str]:
-    """The queries to run by the names of their questions, in the order of the question file."""
-    known = {
-        questions.qname(question, language): question.query
-        for question in questions.questions
-        for language in question.texts
-        if not languages or language in languages
+def _queries(questions: QuestionSet, answers: Path | None, wanted: tuple[str, ...]) -> dict[str, str]:
+    """The queries to run by the names of their questions, in the order of the question file.
+
+    With ``answers`` a question without one has an empty query. Those of a language in which nothing is answered are
+    left out unless it is ``wanted``, as ``evaluate`` does: a system may know fewer languages.
+    """
+    languages = {
+        questions.qname(question, language): language for question in questions.questions for language in question.texts
     }
     if answers is None:
-        return known
+        own = {questions.qname(one, language): one.query for one in questions.questions for language in one.texts}
+        return {name: query for name, query in own.items() if not wanted or languages[name] in wanted}
     given = read_answers_or_results(answers)
     if not isinstance(given, AnswerFile):
         raise UserError(f"{answers}: holds result sets already; answers are needed here")
-    every = {questions.qname(question, language) for question in questions.questions for language in question.texts}
-    foreign = [name for name in given.queries if name not in every]
+    foreign = [name for name in given.queries if name not in languages]
     if foreign:
         raise UserError(f"{answers}: {foreign[0]!r} is not in {questions.path} ({len(foreign)} such answers)")
-    missing = [name for name in known if name not in given.queries]
+    asked = set(wanted) or {languages[name] for name in given.queries}
+    missing = [name for name, language in languages.items() if language in asked and name not in given.queries]
     if missing:
-        print(f"llmkg: {len(missing)} questions have no answer in {answers} (first: {missing[0]})", file=sys.stderr)
-    return {name: given.queries[name] for name in known if name in given.queries}
+        print(
+            f"llmkg: {len(missing)} questions have no answer in {answers} and get empty results, as in the challenge "
+            f"(first: {missing[0]})",
+            file=sys.stderr,
+        )
+    silent = [] if wanted else sorted(set(languages.values()) - asked)
+    if silent:
+        print(f"llmkg: nothing is answered in {', '.join(silent)}, which is left out", file=sys.stderr)
+    return {name: given.queries.get(name, "") for name, language in languages.items() if language in asked}
 
 
 def _graph(questions: QuestionSet, options: argparse.Namespace) -> GraphFile:

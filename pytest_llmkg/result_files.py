@@ -23,6 +23,7 @@ __all__ = ["is_result_file", "read_records", "write_records"]
 _ENDINGS = (".json", ".gz", ".zip")
 _LARGEST_FILE = 2 * 2**30
 _DEEPEST = 100
+_MOST_NAMED = 5
 # What damaged bytes make the library raise, besides its own error.
 _ZIP_ERRORS = (
     RuntimeError,
@@ -105,7 +106,7 @@ def _unzipped(path: Path, content: bytes, password: str | None) -> bytes:
         with pyzipper.AESZipFile(io.BytesIO(content)) as archive:
             names = [name for name in archive.namelist() if name.endswith(".json") and "result" in name]
             if len(names) != 1:
-                raise RunFileError(f"{path}: expected one result file (*result*.json) inside, found {len(names)}")
+                raise _not_one(path, names)
             archive.setpassword((password or "").encode())
             with archive.open(names[0]) as packed:
                 return _limited(path, packed.read(_LARGEST_FILE + 1))
@@ -116,6 +117,19 @@ def _unzipped(path: Path, content: bytes, password: str | None) -> bytes:
             else "give --password or set LLMKG_PASSWORD if it is encrypted"
         )
         raise RunFileError(f"{path}: the archive cannot be opened ({error}); {hint}") from error
+
+
+def _not_one(path: Path, names: Sequence[str]) -> RunFileError:
+    """The complaint about an archive with no result file, or with several: which one counts nobody can tell.
+
+    Several may be of several models, or the same dialogues scored twice.
+    """
+    if not names:
+        return RunFileError(f"{path}: holds no result file (*result*.json)")
+    shown = ", ".join(f"{name!r:.100}" for name in names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+    return RunFileError(
+        f"{path}: holds {len(names)} result files ({shown}); unpack it and give those that are meant one by one"
+    )
 
 
 def write_records(path: Path, records: Sequence[object], password: str | None = None) -> None:

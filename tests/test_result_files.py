@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pyzipper
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -93,3 +94,23 @@ def test_damaged_archives_end_in_one_sentence(place: int, byte: int, cut: bool, 
         told = str(error)
     assert found == RECORDS
     assert not told or str(path) in told
+
+
+def zipped(path: Path, *names: str) -> Path:
+    with pyzipper.AESZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, json.dumps(RECORDS))
+    return path
+
+
+def test_an_archive_with_several_result_files_names_them(tmp_path: Path) -> None:
+    one = zipped(tmp_path / "a.zip", "readme.json", "m_result.json")
+    assert read_records(one) == RECORDS
+    many = zipped(tmp_path / "b.zip", "x/a_result.json", "b\n::error::boo_result.json")
+    with pytest.raises(RunFileError) as told:
+        read_records(many)
+    assert "b.zip: holds 2 result files ('x/a_result.json', 'b\\n::error::boo_result.json'); unpack" in str(told.value)
+    with pytest.raises(RunFileError, match=r"holds 7 result files \('0_result.json', .*'4_result.json', ...\); unpack"):
+        read_records(zipped(tmp_path / "c.zip", *(f"{n}_result.json" for n in range(7))))
+    with pytest.raises(RunFileError, match="holds no result file"):
+        read_records(zipped(tmp_path / "d.zip", "readme.txt"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -42,6 +43,9 @@ _TERM = r'<([^<>"\s]*)>|_:(\S+)|"((?:[^"\\]|\\.)*)"(?:\^\^<([^<>"\s]*)>|@([A-Za-
 _TRIPLE = re.compile(rf"\s*(?:{_TERM})\s+(?:{_TERM})\s+(?:{_TERM})\s*\.\s*")
 _ESCAPED = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _VIRTUOSO_ASK = "__ASK_RETVAL"  # the variable in its answer to an ASK that reads no triple: one row for true
+_MOST_PARTS = 2_000_000  # a cell has four; in memory they take some 500 MB at most
+_PARTS_OF_ROW = 50
+_PART = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[,])', re.DOTALL)
 _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -57,9 +61,9 @@ def read_json(response: Response, form: str, limits: Limits) -> QueryResult:
         limits: of rows and characters; above them the result is an error, as it is for embedded graphs.
 
     Raises:
-        EndpointError: html, truncated or garbled.
+        EndpointError: html, too-large, truncated or garbled.
     """
-    data = _json(response)
+    data = _json(response, max(_MOST_PARTS, _PARTS_OF_ROW * limits.rows))
     head, boolean, results = data.get("head"), data.get("boolean"), data.get("results")
     if form == "ASK" and isinstance(boolean, bool):
         return QueryResult(None, boolean=boolean)
@@ -113,10 +117,12 @@ def read_graph(response: Response, read_rdf: RdfReader, limits: Limits) -> Query
     return rows.result()
 
 
-def _json(response: Response) -> Mapping[str, object]:
+def _json(response: Response, most: int) -> Mapping[str, object]:
     body = response.body
     if looks_like_html(response.media_type, body):
         raise fault("html", f"answered with a web page instead of JSON: {excerpt(body)}")
+    if _has_more_parts(body, most):
+        raise fault("too-large", f"answered with JSON of more than {most} parts, which is the limit")
     try:
         data = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -128,6 +134,17 @@ def _json(response: Response) -> Mapping[str, object]:
     if not isinstance(data, dict):
         raise fault("garbled", f"answered with JSON that is no result: {excerpt(body)}")
     return data
+
+
+def _has_more_parts(body: bytes, most: int) -> bool:
+    """Whether JSON has more than ``most`` objects, lists and members, each of which takes far more memory than bytes.
+
+    Looked at before it is parsed: some 60 MB of empty lists take 1.5 GB. What stands in strings is no part.
+    """
+    if sum(body.count(mark) for mark in (b"{", b"[", b",")) <= most:
+        return False
+    parts = (1 for found in _PART.finditer(body) if found[1] is not None)
+    return sum(itertools.islice(parts, most + 1)) > most
 
 
 def _breaks_off(body: bytes, error: Exception) -> bool:

@@ -49,7 +49,7 @@ class EndpointLimits:
     total_seconds: float = 120.0
     tries: int = 4
     pause: float = 0.5
-    body_bytes: int = 64 * 2**20
+    body_bytes: int = 32 * 2**20
     rows: int = 10_000
     result_characters: int = 20_000_000
     characters: int = 1_000_000

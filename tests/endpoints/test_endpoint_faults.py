@@ -135,8 +135,8 @@ def test_what_passes_is_tried_again(ask: Ask, faulty: Faulty, path: str) -> None
     [
         ("query-status.400", "HTTP 400"),
         ("query-status.422", "HTTP 422"),
-        ("query-huge", "the response is larger than 67108864 bytes"),
-        ("query-declared-huge", "the response is larger than 67108864 bytes"),
+        ("query-huge", "the response is larger than 33554432 bytes"),
+        ("query-declared-huge", "the response is larger than 33554432 bytes"),
         ("query-cut-rows", "it cuts results after 10000 rows"),
     ],
 )

@@ -204,3 +204,35 @@ def test_numbers_have_the_form_of_the_embedded_engine(sandbox: Sandbox, name: st
     graph = GraphText(f'<a:s> <a:p> "{text}"^^<{XSD}{name}> .', "turtle")
     own = sandbox.run_query(graph, "SELECT ?o { ?s ?p ?o }", {})
     assert [row[0] and row[0].value for row in own.rows] == [canonical(text, f"{XSD}{name}")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"[]," * 2_000_000 + b"[]]",
+        b"[" * 2_100_000,
+        b"[" + b"1," * 2_100_000 + b"1]",
+        b'{"head":{"vars":["x"]},"results":{"bindings":[' + b'{"x":{}},' * 700_000 + b"{}]}}",
+    ],
+)
+def test_json_of_endless_parts_is_too_large_before_it_is_parsed(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("json.loads", lambda _: pytest.fail("parsed"))
+    with pytest.raises(EndpointError, match="more than 2000000 parts") as told:
+        read_json(sent(body), "SELECT", DEFAULT_LIMITS)
+    assert told.value.kind == "too-large"
+
+
+@pytest.mark.parametrize("text", ["[{,", '\\"],[', "\\\\,"])
+def test_what_stands_in_strings_is_no_part(text: str) -> None:
+    body = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "uri", "value": "@"}}]}})
+    result = read_json(sent(body.replace("@", text * 1_100_000).encode()), "SELECT", Limits(result_characters=10**8))
+    assert result.error is None
+    assert result.rows[0][0] == Term("iri", json.loads(f'"{text}"') * 1_100_000)
+
+
+def test_whoever_allows_more_rows_gets_them() -> None:
+    body = b'{"head":{"vars":["x"]},"results":{"bindings":[' + b'{"x":{"type":"uri","value":"a"}},' * 500_000 + b"{}]}}"
+    with pytest.raises(EndpointError, match="more than 2000000 parts"):
+        read_json(sent(body), "SELECT", Limits(rows=40_000))
+    found = read_json(sent(body), "SELECT", Limits(rows=50_000)).error  # parsed now, and told as any such result
+    assert found == "the query has more than 50000 results, which is the limit"

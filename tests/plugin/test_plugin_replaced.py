@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pytest_llmkg.cli import main
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.plugin.conftest import Project
 
 BENCHMARK = """\

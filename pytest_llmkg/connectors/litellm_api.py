@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import math
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from pytest_llmkg.connectors.openai_api import OpenAIConnector
 from pytest_llmkg.connectors.refused import Settings
 from pytest_llmkg.connectors.scrubbing import Secrets, clean_url
 from pytest_llmkg.connectors.thinking import message_text
-from pytest_llmkg.connectors.usage import own_price, read_tokens
+from pytest_llmkg.connectors.usage import amount, own_price, read_tokens
 from pytest_llmkg.contracts import ConnectorFactory
 from pytest_llmkg.errors import ConnectorError
 from pytest_llmkg.records import Answer, Usage
@@ -158,9 +157,8 @@ class LitellmConnector:
         if self._base is not None:
             # litellm would charge the provider's price for a server of one's own that serves the same name.
             return None
-        cost = (getattr(response, "_hidden_params", None) or {}).get("response_cost")
         # A price of zero is litellm's word for "unknown" as well as for "free".
-        return float(cost) if isinstance(cost, int | float) and cost > 0 and math.isfinite(cost) else None
+        return amount((getattr(response, "_hidden_params", None) or {}).get("response_cost")) or None
 
 
 def _import_litellm() -> Any:

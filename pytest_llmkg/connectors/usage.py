@@ -11,7 +11,7 @@ from pytest_llmkg.records import Usage
 if TYPE_CHECKING:
     from pytest_llmkg.records import ModelSpec
 
-__all__ = ["own_price", "read_tokens", "told_cost"]
+__all__ = ["amount", "own_price", "read_tokens", "told_cost"]
 
 _MILLION = Decimal(1_000_000)
 _TOO_MUCH = 10**15  # tokens or dollars that nobody has; such numbers are mistakes, and larger ones leave the floats
@@ -61,11 +61,11 @@ def told_cost(usage: object) -> float | None:
     """
     if not isinstance(usage, Mapping):
         return None
-    cost = _amount(usage.get("cost"))
+    cost = amount(usage.get("cost"))
     if cost is None or not usage.get("is_byok"):
         return cost
     details = usage.get("cost_details")
-    upstream = _amount(details.get("upstream_inference_cost")) if isinstance(details, Mapping) else None
+    upstream = amount(details.get("upstream_inference_cost")) if isinstance(details, Mapping) else None
     return None if upstream is None else cost + upstream
 
 
@@ -74,7 +74,8 @@ def _count(data: object, name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MUCH else None
 
 
-def _amount(value: object) -> float | None:
+def amount(value: object) -> float | None:
+    """A number of dollars, None where ``value`` is no such number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return float(value) if 0 <= value < _TOO_MUCH else None  # false for NaN, too

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_llmkg.store import RunWriter
+    from pytest_llmkg.store.counting import Entry
 
 __all__ = ["Duplicate", "MergePlan", "plan_merge", "write_merge"]
 
@@ -89,6 +90,7 @@ def plan_merge(runs: Sequence[RunIndex], name: str) -> MergePlan:
 def write_merge(plan: MergePlan, writer: RunWriter) -> None:
     """Writes the joined run; one dialogue at a time is in memory.
 
+    Attempts that were replaced when their run was gone on with come along, before the one that counts.
     Lines that are sealed under the joined run's own lock stay as they are; others are sealed under it, if their case
     is sealed.
 
@@ -99,14 +101,25 @@ def write_merge(plan: MergePlan, writer: RunWriter) -> None:
     writer.header(plan.header)
     for case in plan.cases.values():
         writer.case(case)
+    attempts = {id(index): _attempts(index) for index in plan.sources.values()}
     for key, index in plan.sources.items():
-        entry = index.entries[key]
         asked = plan.cases.get(f"{key.label}/{key.case}")
         is_open = lock is None or (asked is not None and not asked.sealed)
-        if index.header.settings.get(SEALED_LINES) == lock and entry.sealed != is_open:
-            writer.copy(entry.receipt)
-        else:
-            writer.transcript(index.read(key))
+        for entry in attempts[id(index)][key]:
+            if index.header.settings.get(SEALED_LINES) == lock and entry.sealed != is_open:
+                writer.copy(entry.receipt)
+            else:
+                writer.transcript(index.read_entry(entry))
+
+
+def _attempts(index: RunIndex) -> Mapping[DialogueKey, list[Entry]]:
+    """Every attempt at each dialogue: those that were replaced, which were paid for, then the one that counts."""
+    attempts: dict[DialogueKey, list[Entry]] = {key: [] for key in index.entries}
+    for key, entry in index.others:
+        attempts[key].append(entry)
+    for key, entry in index.entries.items():
+        attempts[key].append(entry)
+    return attempts
 
 
 def _check_suites(runs: Sequence[RunIndex]) -> None:

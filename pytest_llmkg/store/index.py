@@ -66,12 +66,16 @@ class RunIndex:
 
     def read(self, key: DialogueKey) -> Transcript:
         """The transcript that counts for ``key``, which the index must hold."""
-        return read_transcript(self.entries[key].receipt, self.cipher)
+        return self.read_entry(self.entries[key])
+
+    def read_entry(self, entry: Entry) -> Transcript:
+        """The transcript of ``entry``, one of `entries` or `others`."""
+        return read_transcript(entry.receipt, self.cipher)
 
     def replaced(self) -> Iterator[Transcript]:
         """The attempts that do not count, one at a time: what they cost was paid for all the same."""
         for _, entry in self.others:
-            yield read_transcript(entry.receipt, self.cipher)
+            yield self.read_entry(entry)
 
 
 def index_run(path: Path, *, with_parts: bool = True) -> RunIndex:

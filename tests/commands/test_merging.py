@@ -378,3 +378,16 @@ def test_what_a_killed_merge_left_is_no_run_and_no_hindrance(
     assert merge(capsys, *shards, "--out", out)[0] == 0
     assert len(read_run(out).transcripts) == 8
     assert [path.name for path in out.iterdir() if path.name.startswith(".")] == []
+
+
+def test_attempts_that_were_replaced_come_along(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = dialogue("c1", 1, error="no answer", started="2026-11-30T10:00:00Z")
+    later = replace(failed, error=None, started="2026-11-30T11:00:00Z")
+    one = write(tmp_path / "s1", header("1/2", 2), [failed, dialogue("c1", 2), later])
+    two = write(tmp_path / "s2", header("2/2", 4), both("c2", "c4"))
+    out = tmp_path / "joined"
+    _, told = merge(capsys, one, two, "--out", out)
+    run = read_run(out)
+    assert (told["dialogues"], len(run.transcripts)) == (6, 6)
+    assert later in run.transcripts
+    assert list(run.replaced()) == [failed]

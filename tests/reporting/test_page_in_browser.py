@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -379,8 +380,25 @@ def test_hostile_texts_stay_texts(browser: Browser, tmp_path: Path, width: int) 
     assert tab.complaints == []
 
 
+_OPEN_ALL = """(async () => {
+  const found = [];
+  for (const hash of HASHES) {
+    const before = document.getElementById('dialogue-heading')?.textContent;
+    location.hash = hash;
+    for (let n = 0; n < 2000 && document.getElementById('dialogue-heading')?.textContent === before; n++)
+      await new Promise((go) => setTimeout(go, 1));
+    found.push([document.getElementById('dialogue-heading').textContent,
+      document.querySelector('#dialogue pre.answer').textContent]);
+  }
+  return found;
+})()"""
+"""Opens dialogues one after the other; heading and answer of each."""
+
+
 def test_answers_of_the_corpus_stay_texts(browser: Browser, tmp_path: Path) -> None:
-    texts = [answer.build("http://127.0.0.1:9/") for answer in ANSWERS]
+    whole = [answer.build("http://127.0.0.1:9/") for answer in ANSWERS]
+    # Start and end of the long ones: laying out half a million characters would take most of the time.
+    texts = [text if len(text) <= 4000 else text[:2000] + text[-2000:] for text in whole]
     transcripts = tuple(
         make_transcript(make_turn({"f1": 0.5}, text=text), case=f"c{number:03d}") for number, text in enumerate(texts)
     )
@@ -388,10 +406,17 @@ def test_answers_of_the_corpus_stay_texts(browser: Browser, tmp_path: Path) -> N
     write_page([Run(make_header("m"), {}, transcripts)], page, NOW)
     tab = browser.tab()
     tab.open(page)
-    for number, text in enumerate(texts):
-        tab.run(f"location.hash = {dialogue_fragment('Flat', f'c{number:03d}', 'm', 1)!r}")
-        tab.until(f"document.getElementById('dialogue-heading')?.textContent === 'Flat / c{number:03d}'")
-        assert tab.run("document.querySelector('#dialogue pre.answer').textContent") == visible(text[:20_000])
+    # Without them, since each dialogue that is scrolled to lays out the whole page again.
+    tab.run(
+        "document.querySelectorAll('main > section:not(#dialogues), #dialogue-table').forEach((one) => one.remove())"
+    )
+    hashes = [dialogue_fragment("Flat", f"c{number:03d}", "m", 1) for number in range(len(texts))]
+    for start in range(0, len(texts), 25):  # many at a time, since each call of the browser takes long
+        shown = tab.run(_OPEN_ALL.replace("HASHES", json.dumps(hashes[start : start + 25])))
+        assert [heading for heading, _ in shown] == [
+            f"Flat / c{number:03d}" for number in range(start, min(start + 25, len(texts)))
+        ]
+        assert [text for _, text in shown] == [visible(text) for text in texts[start : start + 25]]
     assert tab.run("document.title") == TITLE
     assert [address for address in tab.requests if not address.startswith(tmp_path.as_uri())] == []
     assert tab.complaints == []

@@ -34,6 +34,7 @@ from pytest_llmkg.reporting.plots import (
     ranking_plot,
     size_plot,
 )
+from pytest_llmkg.reporting.plots.wording import gathered
 from tests.reporting.hostile import TEXTS
 from tests.reporting.svg import parsed, texts
 
@@ -257,3 +258,19 @@ def test_plots_never_load_pyplot() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_notes_that_say_the_same_of_many_models_are_one() -> None:
+    notes = [
+        "Only six are drawn.",
+        *(f"m{number} has no interval: one value." for number in range(9)),
+        "x has no mean.",
+    ]
+    assert gathered(notes) == [
+        "Only six are drawn.",
+        "m0 has no interval: one value. The same holds for 8 others, such as m1, m2, m3.",
+        "x has no mean.",
+    ]
+    assert gathered(notes[:4]) == notes[:4]
+    assert gathered(notes[1:5]) == ["m0 has no interval: one value. The same holds for 3 others: m1, m2, m3."]
+    assert gathered(["same", "same"]) == ["same", "same"]

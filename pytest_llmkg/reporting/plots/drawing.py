@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 from pytest_llmkg.reporting.formats import visible
 from pytest_llmkg.reporting.plots.palette import ROLES, css_colour
 from pytest_llmkg.reporting.plots.sheet import NARROW, WIDE, Plot
+from pytest_llmkg.reporting.plots.wording import gathered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,12 +42,12 @@ def finish(
         render(draw(layout), f"{ident}-{layout.name}", title, description, f"plot plot-{layout.name}")
         for layout in (WIDE, NARROW)
     )
-    return Plot(ident, visible(title), visible(description), svgs, None, tuple(visible(note) for note in notes))
+    return Plot(ident, visible(title), visible(description), svgs, None, tuple(map(visible, gathered(notes))))
 
 
 def nothing(ident: str, title: str, reason: str, notes: Sequence[str] = ()) -> Plot:
     """The plot that cannot be drawn."""
-    return Plot(ident, visible(title), "", (), visible(reason), tuple(visible(note) for note in notes))
+    return Plot(ident, visible(title), "", (), visible(reason), tuple(map(visible, gathered(notes))))
 
 
 def render(sheet: Sheet, ident: str, title: str, description: str, classes: str) -> str:

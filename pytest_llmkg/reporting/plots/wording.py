@@ -11,11 +11,13 @@ from pytest_llmkg.reporting.formats import NONE, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["listed", "plain_number", "short_names", "shorten", "two_decimals", "width_of", "wrapped"]
+__all__ = ["gathered", "listed", "plain_number", "short_names", "shorten", "two_decimals", "width_of", "wrapped"]
 
 _CUT = "\N{HORIZONTAL ELLIPSIS}"
 # A provider or connector and what comes after it; other texts with slashes are no paths.
 _PATH = re.compile(r"[\w.:-]+(?:(?:/|--)[\w.:-]+?)*(?:/|--)([\w.:][\w.: -]{2,})")
+# A note on one model: its name, and what is said of it.
+_OF_A_MODEL = re.compile(r"(.+?) ((?:is not in the picture|has no interval|has no mean)\b.*)", re.DOTALL)
 _PART = re.compile(r"[A-Z]*[^A-Z\W_]*[\W_]*|.")
 _SLIM = frozenset("iljtfr.,:;|!'()[]{}/\\- I")
 _BROAD = frozenset("mwMWOQG@%\N{EM DASH}\N{HORIZONTAL ELLIPSIS}")
@@ -110,3 +112,21 @@ def listed(items: Sequence[str], most: int = 12, where: str = "the table") -> st
     """``items`` as sentences, at most ``most`` of them."""
     text = " ".join(f"{item}." for item in items[:most])
     return text if len(items) <= most else f"{text} {len(items) - most} more: see {where}."
+
+
+def gathered(notes: Sequence[str], most: int = 3) -> list[str]:
+    """``notes``, those that say the same of more than ``most`` models as one, in the order of the first of each."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for note in notes:
+        match = _OF_A_MODEL.fullmatch(note)
+        name, said = (match[1], match[2]) if match else ("", note)
+        found.setdefault(said if match else f"\0{note}", []).append((name, note))
+    shown: list[str] = []
+    for same in found.values():
+        if len(same) <= most:
+            shown += [note for _, note in same]
+            continue
+        named = ", ".join(name for name, _ in same[1 : most + 1])
+        others = f"{len(same) - 1} others" + (f", such as {named}" if len(same) > most + 1 else f": {named}")
+        shown.append(f"{same[0][1]} The same holds for {others}.")
+    return shown

@@ -253,6 +253,13 @@ def test_models_of_unknown_size_are_named() -> None:
     assert plot.description == "a: 1 billion parameters, score 0.20. b: 100 billion parameters, score 0.80."
 
 
+def test_of_many_models_of_unknown_size_the_first_are_named() -> None:
+    plot = size_plot([SizeRow(f"m{number}", None, "F", 0.5) for number in range(30)])
+    (note,) = plot.notes
+    assert note.startswith("Size not published or not given: m0, m1, ")
+    assert note.endswith("m19 and 10 others.")
+
+
 def test_curves_break_where_other_cases_count() -> None:
     rows = [PassRow("m", None, k, 1.0, 0.5, 0.4, cases, 0, 3) for k, cases in ((1, 30), (2, 30), (5, 10), (10, 10))]
     plot = pass_plot(rows)

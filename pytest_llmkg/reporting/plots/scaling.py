@@ -37,6 +37,10 @@ class SizeRow:
     score: float | None
 
 
+_MOST_NAMED = 20
+"""Models without a size that are named."""
+
+
 def billions(parameters: str | None) -> float | None:
     """Billions of parameters in ``7B``, ``8x7B``, ``500M`` or ``57B (active: 14B)``; None for anything else."""
     match = _SIZE.match((parameters or "").strip())
@@ -51,7 +55,8 @@ def size_plot(rows: Sequence[SizeRow], *, ident: str = "plot-size") -> Plot:
     sized = [(row, size) for row in rows if (size := billions(row.parameters)) and finite(row.score) is not None]
     placed = {row.model for row, _ in sized}
     unknown = [row.model for row in rows if row.score is not None and row.model not in placed]
-    notes = [f"Size not published or not given: {', '.join(unknown)}."] if unknown else []
+    more = f" and {len(unknown) - _MOST_NAMED} others" if len(unknown) > _MOST_NAMED else ""
+    notes = [f"Size not published or not given: {', '.join(unknown[:_MOST_NAMED])}{more}."] if unknown else []
     if not sized:
         return nothing(ident, TITLE, "no model has both a known size and a score", notes)
     families = Counter(row.family for row, _ in sized if row.family)

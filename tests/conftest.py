@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
+
 # Not used here: these can be loaded only once in a process, and sessions that pytester runs in this one forget them.
 import cryptography.hazmat.primitives.ciphers.aead  # noqa: F401
 import matplotlib.backends.backend_svg
@@ -29,6 +33,22 @@ _STAY = {
     "test_an_answer_through_everything[size-newlines-million]",
     "test_an_answer_through_everything[sparql-million-same]",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Sessions that tests start find the byte code of the first one, even where none may be written beside sources.
+
+    Each would otherwise compile some thousand modules, which takes longer than most of what is tested.
+    """
+    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ and config.cache is not None:
+        os.environ["PYTHONPYCACHEPREFIX"] = str(config.cache.mkdir("bytecode"))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: no garbage collection needs to look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

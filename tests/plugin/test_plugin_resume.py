@@ -25,7 +25,7 @@ FAILURE = Fault("status", status=400, message="no such thing")
 def broken_off(project: Project, server: OpenAIServer, *more: str) -> None:
     """A run of nine dialogues, two of which failed."""
     server.faults.extend([None, FAILURE, None, FAILURE])
-    result = project.run_apart(MODEL, "--iterations=3", "--llmkg-run-dir=run", "--llmkg-concurrency=1", *more)
+    result = project.run(MODEL, "--iterations=3", "--llmkg-run-dir=run", "--llmkg-concurrency=1", *more)
     result.assert_outcomes(passed=7, failed=2)
     assert server.count == 9
     assert len(project.errors()) == 2 or len(project.stored().transcripts) == 9
@@ -52,14 +52,14 @@ def test_finished_dialogues_are_kept_and_failed_ones_held_again(
     project: Project, server: OpenAIServer, spread: tuple[str, ...]
 ) -> None:
     broken_off(project, server)
-    result = project.run_apart(MODEL, "--iterations=3", "--llmkg-resume=run", *spread)
+    result = project.run(MODEL, "--iterations=3", "--llmkg-resume=run", *spread)
     assert result.ret == 0
     result.assert_outcomes(passed=9)
     assert server.count == 9 + 2
     assert_whole(project)
     # Nothing is left to do; the tests pass on what is stored, and the reports are there.
     (project.path / "run" / "leaderboard.html").unlink()
-    assert project.run_apart(MODEL, "--iterations=3", "--llmkg-resume=run", *spread).ret == 0
+    assert project.run(MODEL, "--iterations=3", "--llmkg-resume=run", *spread).ret == 0
     assert server.count == 11
     assert_whole(project)
     assert (project.path / "run" / "leaderboard.html").is_file()
@@ -71,7 +71,7 @@ def test_a_last_line_that_was_cut_off_is_held_again(
     broken_off(project, server)
     file = project.path / "run" / "run.jsonl"
     file.write_bytes(file.read_bytes()[:-40])
-    assert project.run_apart(MODEL, "--iterations=3", "--llmkg-resume=run", *spread).ret == 0
+    assert project.run(MODEL, "--iterations=3", "--llmkg-resume=run", *spread).ret == 0
     assert server.count == 9 + 3
     assert_whole(project)
 
@@ -92,7 +92,7 @@ def test_what_dead_workers_left_is_kept(project: Project, server: OpenAIServer, 
             left.write(b"".join(good[2 + number : 7 : 2]))
     with (project.path / "run" / "run.gw1.jsonl").open("r+b") as left:
         left.truncate(left.seek(0, 2) - 30)
-    assert project.run_apart(MODEL, "--iterations=3", "--llmkg-resume=run", *spread).ret == 0
+    assert project.run(MODEL, "--iterations=3", "--llmkg-resume=run", *spread).ret == 0
     assert server.count == 9 + 2 + 1
     assert_whole(project)
 
@@ -113,7 +113,7 @@ def test_another_suite_is_refused_before_anything_is_asked(
 ) -> None:
     broken_off(project, server)
     before = (project.path / "run" / "run.jsonl").read_bytes()
-    result = project.run_apart(MODEL, "--llmkg-resume=run", *args)
+    result = project.run(MODEL, "--llmkg-resume=run", *args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*is another run, so it cannot be gone on with:*"])
     assert said in result.stderr.str()
@@ -125,13 +125,13 @@ def test_changed_cases_are_refused(project: Project, server: OpenAIServer) -> No
     broken_off(project, server)
     cases = project.path / "tiny.toml"
     cases.write_text(cases.read_text().replace('result = [":bob"]', 'result = [":eve"]'))
-    result = project.run_apart(MODEL, "--iterations=3", "--llmkg-resume=run")
+    result = project.run(MODEL, "--iterations=3", "--llmkg-resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*task variant 'Tiny' has other cases*"])
 
 
 def test_no_run_to_go_on_with(project: Project, server: OpenAIServer) -> None:
-    result = project.run_apart(MODEL, "--llmkg-resume=nowhere")
+    result = project.run(MODEL, "--llmkg-resume=nowhere")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*nowhere holds no run to go on with*"])
     assert not (project.path / "nowhere").exists()
@@ -139,7 +139,7 @@ def test_no_run_to_go_on_with(project: Project, server: OpenAIServer) -> None:
 
 def test_a_run_is_not_overwritten(project: Project, server: OpenAIServer) -> None:
     broken_off(project, server)
-    result = project.run_apart(MODEL, "--iterations=3", "--llmkg-run-dir=run")
+    result = project.run(MODEL, "--iterations=3", "--llmkg-run-dir=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*holds a run already*--llmkg-resume=*"])
     assert server.count == 9
@@ -154,10 +154,10 @@ def llmkg(directory: Path, *args: str) -> subprocess.CompletedProcess[str]:
 def test_merged_shards_are_the_whole_run(project: Project, spread: tuple[str, ...]) -> None:
     model = project.script("some", [":bob"], two=[":eve\n:bob"], three=["nobody"])
     args = (f"--models={model},symbolic", "--iterations=2")
-    assert project.run_apart(*args, "--llmkg-run-dir=whole").ret == 0
+    assert project.run(*args, "--llmkg-run-dir=whole").ret == 0
     for shard in (1, 2):
         part = (f"--llmkg-shard={shard}/2", f"--llmkg-run-dir=s{shard}", *spread)
-        project.run_apart(*args, *part).assert_outcomes(passed=8 if shard == 1 else 4)
+        project.run(*args, *part).assert_outcomes(passed=8 if shard == 1 else 4)
     merged = llmkg(project.path, "merge", "s1", "s2", "--out", "merged")
     assert merged.returncode == 0, merged.stderr
     tables = []

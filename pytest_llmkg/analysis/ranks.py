@@ -39,7 +39,8 @@ class Rank:
         model: its name.
         mean: mean of label means.
         rank: competition rank (1, 2, 2, 4).
-        drawn: limits of the rank by bootstrap over cases.
+        drawn: limits of the rank by bootstrap over cases; None where all draws are alike, e.g. with one case under each
+            label, so that they say nothing.
         tested: limits of the rank by paired tests with Holm's correction.
         leader: True when the model is not significantly worse than the best one.
         p: adjusted p against the best one; None for the best itself and where no test was possible, which does not
@@ -51,7 +52,7 @@ class Rank:
     model: str
     mean: float
     rank: int
-    drawn: tuple[int, int]
+    drawn: tuple[int, int] | None
     tested: tuple[int, int]
     leader: bool
     p: float | None
@@ -152,14 +153,16 @@ def _beaten(comparisons: Iterable[Comparison], alpha: float) -> tuple[Mapping[st
     return better, worse
 
 
-def _drawn_limits(drawn: NDArray[np.float64], alpha: float) -> list[tuple[int, int]]:
+def _drawn_limits(drawn: NDArray[np.float64], alpha: float) -> list[tuple[int, int] | None]:
     """Limits of the rank by column.
 
     In a draw with a tie the best of the tied places counts for the lower limit, the worst for the upper.
     """
     import numpy as np
 
-    limits = []
+    if drawn.shape[1] > 1 and not np.ptp(drawn, axis=0).any():
+        return [None] * drawn.shape[1]
+    limits: list[tuple[int, int] | None] = []
     for k in range(drawn.shape[1]):
         better = (drawn > drawn[:, [k]]).sum(axis=1)
         worse = (drawn < drawn[:, [k]]).sum(axis=1)

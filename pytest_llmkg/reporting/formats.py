@@ -143,7 +143,9 @@ def interval(low: float | None, high: float | None) -> str:
     return NONE if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
-def places(limits: tuple[int, int]) -> str:
-    """Limits of a rank: ``1-3``, or ``2`` when both are the same."""
+def places(limits: tuple[int, int] | None) -> str:
+    """Limits of a rank: ``1-3``, or ``2`` when both are the same; a dash for none."""
+    if limits is None:
+        return NONE
     low, high = limits
     return str(low) if low == high else f"{low}\N{EN DASH}{high}"

@@ -70,7 +70,7 @@ def _row(view: ModelView, rank: Rank | None, report: Report, width: int) -> list
     limits = "-" if one is None or one.low is None or one.high is None else f"{one.low:.3f}-{one.high:.3f}"
     cells = [_score(row.mean), limits]
     if width >= ROOMY:
-        ranks = "-" if rank is None else "-".join(dict.fromkeys(map(str, rank.drawn)))
+        ranks = "-" if rank is None or rank.drawn is None else "-".join(dict.fromkeys(map(str, rank.drawn)))
         cells += [ranks, str(counts.scored), str(counts.unparsable), str(counts.no_answer)]
     else:
         cells += [str(counts.scored), str(counts.unparsable + counts.no_answer)]

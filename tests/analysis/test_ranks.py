@@ -33,7 +33,7 @@ def test_close_models_share_the_lead() -> None:
     found = rank_models(values, seed=1)
     assert len(found.leaders) == 4
     assert {row.tested for row in found.rows} == {(1, 4)}
-    assert all(row.drawn[0] <= row.rank <= row.drawn[1] for row in found.rows)
+    assert all(row.drawn and row.drawn[0] <= row.rank <= row.drawn[1] for row in found.rows)
     assert len(found.comparisons) == 6
 
 
@@ -55,6 +55,15 @@ def test_models_that_lack_a_label_are_named_not_ranked() -> None:
     assert found.incomplete == ("b",)
     assert found.rows[0].drawn == found.rows[0].tested == (1, 1)
     assert found.rows[0].leader
+
+
+def test_one_case_under_each_label_says_nothing_of_other_cases() -> None:
+    by_case = {("a", "A", "1"): (0.5,), ("a", "B", "1"): (0.7,), ("b", "A", "1"): (1.0,), ("b", "B", "1"): (0.9,)}
+    found = rank_models(CaseValues(by_case, {"A": "A", "B": "B"}, {}, {}), seed=1)
+    assert [(row.model, row.rank, row.drawn, row.tested) for row in found.rows] == [
+        ("b", 1, None, (1, 2)),
+        ("a", 2, None, (1, 2)),
+    ]
 
 
 def test_nothing_to_rank() -> None:

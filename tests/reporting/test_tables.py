@@ -146,7 +146,7 @@ def test_json_tells_how_sure_numbers_are_and_what_is_missing() -> None:
     assert first["interval"]["mean"] == pytest.approx(0.75)
     assert first["interval"]["reason"] is not None
     assert (first["leader"], first["not_run"], second["not_run"]) == (True, 2, 2)
-    assert first["rank_limits"] == {"drawn": [1, 1], "tested": [1, 2]}
+    assert first["rank_limits"] == {"drawn": None, "tested": [1, 2]}
     assert data["not_run"] == [
         {"model": "a", "label": "Flat", "dialogues": 2},
         {"model": "b", "label": "Flat", "dialogues": 2},
@@ -189,7 +189,7 @@ def test_parquet_without_its_library_says_what_to_install(tmp_path: Path, monkey
 def test_markdown_table() -> None:
     text = render_markdown(build_report([RUN]), NOW)
     dash = "\N{EN DASH}"
-    assert f"| 1 | a | 0.750 | {dash} | 1 | yes | 2 | 0 | 0 | 0 | 0 | {dash} | 2.0 s |" in text
+    assert f"| 1 | a | 0.750 | {dash} | {dash} | yes | 2 | 0 | 0 | 0 | 0 | {dash} | 2.0 s |" in text
     assert "| Flat | f1 | 0.500 | 0.100 |" in text
 
 

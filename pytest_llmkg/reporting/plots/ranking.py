@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.reporting.formats import NONE
+from pytest_llmkg.reporting.formats import places
 from pytest_llmkg.reporting.plots.axes import Rows, draw_across, finite, score_scale
 from pytest_llmkg.reporting.plots.drawing import finish, nothing
 from pytest_llmkg.reporting.plots.legend import Key, draw_legend
@@ -116,5 +116,5 @@ def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, one: tuple[st
         sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, _numbers(interval), size - 1, "end"))
         return
     sheet.words.append(Words(width - 96, y + 0.35 * size, _numbers(interval), size, "end"))
-    limits = NONE if place is None else NONE.join(dict.fromkeys(str(limit) for limit in place.drawn))
+    limits = places(None if place is None else place.drawn)
     sheet.words.append(Words(width - 6, y + 0.35 * size, limits, size, "end", "muted"))

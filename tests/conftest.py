@@ -40,8 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Each would otherwise compile some thousand modules, which takes longer than most of what is tested.
     """
-    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ and config.cache is not None:
-        os.environ["PYTHONPYCACHEPREFIX"] = str(config.cache.mkdir("bytecode"))
+    cache: pytest.Cache | None = getattr(config, "cache", None)  # there is none with -p no:cacheprovider
+    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ and cache is not None:
+        os.environ["PYTHONPYCACHEPREFIX"] = str(cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 

@@ -92,15 +92,35 @@ def test_after_the_last_failure_nothing_new_starts(
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
+class Stuck(OpenAIServer):
+    """Never answers the model ``stuck``, and refuses the other one as soon as that was asked."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.stuck = threading.Event()
+
+    def enter(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Fault | None:
+        super().enter(path, headers, body)
+        if body["model"] == "stuck":
+            self.stuck.set()
+            return Fault("hang", seconds=500)
+        self.stuck.wait(60)
+        return Fault("status", status=400)
+
+
 def test_calls_that_hang_do_not_keep_a_session_that_ends(
-    project: Project, server: OpenAIServer, spread: tuple[str, ...]
+    project: Project, spread: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One call fails, another one would hang for longer than this test waits for the session."""
-    server.faults.extend([Fault("status", status=400), Fault("hang", seconds=500)])
-    args = ("-x", "--models=openai/any", "--iterations=2", "--llmkg-concurrency=2", "--llmkg-timeout=600")
-    result = project.run_apart(*spread, *args, "--llmkg-run-dir=run")
+    """The first test fails while a call for the next one hangs, for longer than this waits for the session."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
+    with Stuck() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        args = ("-x", "--models=openai/refused,openai/stuck", "--llmkg-concurrency=2", "--llmkg-timeout=600")
+        result = project.run_apart(*spread, *args, "--llmkg-run-dir=run")
     assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
-    assert lines_of(project) == server.count - 1
+    asked = Counter(body["model"] for body in server.requests)
+    assert min(asked["refused"], asked["stuck"]) >= 1
+    assert lines_of(project) == asked["refused"]
 
 
 class Hanging(OpenAIServer):

@@ -100,19 +100,19 @@ class Workshop:
     memory: MemorySampler
     peak_before: int = field(default_factory=peak_of)
 
-    def dialogues(self, text: str) -> tuple[Transcript, ...]:
-        """The dialogues in which a model says ``text`` whatever it is asked, one on each case.
+    def dialogues(self, text: str, name: str = "parrot") -> tuple[Transcript, ...]:
+        """The dialogues in which the model ``name`` says ``text`` whatever it is asked, one on each case.
 
         Long texts, which cost most, are a repaired document in the format of their block only, else in Turtle.
         """
         form = FORMS.get(text[:8], "turtle")
         left_out = {f"RdfSyntaxFixList-{name}" for name in FORMS.values()} - {f"RdfSyntaxFixList-{form}"}
         cases = [case for case in self.cases if len(text) < LONG or case.label not in left_out]
-        return asyncio.run(self._dialogues(text, cases))
+        return asyncio.run(self._dialogues(text, name, cases))
 
-    async def _dialogues(self, text: str, cases: Sequence[Case]) -> tuple[Transcript, ...]:
+    async def _dialogues(self, text: str, name: str, cases: Sequence[Case]) -> tuple[Transcript, ...]:
         model = Parrot(text)
-        dialogues = [Dialogue(case, self.tasks.get(case.task), "parrot", model) for case in cases]
+        dialogues = [Dialogue(case, self.tasks.get(case.task), name, model) for case in cases]
         return tuple(await asyncio.gather(*(hold_dialogue(dialogue, self.kg) for dialogue in dialogues)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ OUTCOMES = {"scored", "unparsable", "no_answer"}
 CALLS = 6
 BUSY_SECONDS = 120
 # What this process may take on top of what it held before the first answer, in bytes: answers have up to 4 MB each,
-# and every turn of every dialogue of one answer is held until its reports are written.
+# and every turn of every dialogue of a group is held until its reports are written.
 OWN_MEMORY = 1024**3
 # A worker's libraries, and what the limit of its address space leaves out.
 WORKER_MEMORY = LIMITS.memory_bytes + 300 * 1024**2
@@ -59,13 +60,28 @@ def test_the_watch_would_see_an_attempt(workshop: Workshop) -> None:
     assert workshop.guard.attempts.pop().startswith("socket.")
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.name)
-def test_an_answer_through_everything(answer: Hostile, workshop: Workshop, tmp_path: Path) -> None:
-    text, begun = answer.build(workshop.listener.url), time.monotonic()
+def groups() -> list[tuple[Hostile, ...]]:
+    """All answers: long ones alone, the others by ten, which share one run file and one set of reports."""
+    alone = [answer for answer in ANSWERS if re.match("size-|.*(million|huge)", answer.name)]
+    others = [answer for answer in ANSWERS if answer not in alone]
+    return [(answer,) for answer in alone] + [tuple(others[at : at + 10]) for at in range(0, len(others), 10)]
+
+
+def test_every_answer_is_in_one_group() -> None:
+    assert sorted(answer.name for group in groups() for answer in group) == sorted(answer.name for answer in ANSWERS)
+
+
+@pytest.mark.parametrize("group", groups(), ids=lambda group: group[0].name)
+def test_an_answer_through_everything(group: tuple[Hostile, ...], workshop: Workshop, tmp_path: Path) -> None:
+    transcripts: list[Transcript] = []
     with workshop.guard.on():
-        transcripts = workshop.dialogues(text)
-        took = time.monotonic() - begun
-        check_dialogues(transcripts, took)
+        for answer in group:
+            text, begun = answer.build(workshop.listener.url), time.monotonic()
+            held = workshop.dialogues(text, answer.name)
+            check_dialogues(held, time.monotonic() - begun)
+            transcripts += held
+            assert workshop.guard.attempts == [], answer.name
+            assert workshop.notes.read() == [], answer.name
         run = stored(workshop, transcripts, tmp_path)
         assert [to_plain(t) for t in run.transcripts] == [to_plain(t) for t in transcripts]
         assert changed(run.transcripts, rescored(workshop, run)) == []
@@ -85,8 +101,9 @@ def check_dialogues(transcripts: tuple[Transcript, ...], took: float) -> None:
     assert took < turns * CALLS * (LIMITS.parse_seconds + LIMITS.query_seconds) + BUSY_SECONDS
 
 
-def stored(workshop: Workshop, transcripts: tuple[Transcript, ...], directory: Path) -> Run:
-    header = make_header("parrot", tasks=tuple(workshop.tasks.get(name).info for name in workshop.tasks.names()))
+def stored(workshop: Workshop, transcripts: list[Transcript], directory: Path) -> Run:
+    models = dict.fromkeys(transcript.model for transcript in transcripts)
+    header = make_header(*models, tasks=tuple(workshop.tasks.get(name).info for name in workshop.tasks.names()))
     with RunWriter(directory / FILE_NAME) as writer:
         writer.header(header)
         for case in workshop.cases:
@@ -106,7 +123,7 @@ def rescored(workshop: Workshop, run: Run) -> list[Transcript]:
 
 def changed(before: tuple[Transcript, ...], after: list[Transcript]) -> list[str]:
     return [
-        f"{old.label} turn {number}: {name}"
+        f"{old.model}: {old.label} turn {number}: {name}"
         for old, new in zip(before, after, strict=True)
         for number, (one, other) in enumerate(zip(old.turns, new.turns, strict=True))
         for name, same in (

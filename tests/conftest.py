@@ -31,7 +31,6 @@ _STAY = {
     "test_finished_dialogues_are_kept_and_failed_ones_held_again[n2]",
     "test_two_gateways_record_every_dialogue_once[same checkout]",
     "test_an_answer_through_everything[size-newlines-million]",
-    "test_an_answer_through_everything[sparql-million-same]",
 }
 
 

@@ -41,7 +41,7 @@ def test_max_concurrency_holds_for_all_processes(
 ) -> None:
     server.latency = 0.2
     args = (table(project, server, max_concurrency=2), "--iterations=6", "--llmkg-run-dir=run")
-    project.run_apart(*spread, *args).assert_outcomes(passed=18)
+    project.run(*spread, *args).assert_outcomes(passed=18)
     assert server.peak == 2
 
 
@@ -51,7 +51,7 @@ def test_concurrency_is_for_each_process(
 ) -> None:
     server.latency = 0.4
     args = ("--models=openai/any", "--iterations=12", "--llmkg-concurrency=3", "--llmkg-run-dir=run")
-    project.run_apart(*mode, *args).assert_outcomes(passed=36)
+    project.run(*mode, *args).assert_outcomes(passed=36)
     assert 3 <= server.peak <= most
 
 
@@ -70,7 +70,7 @@ def test_requests_a_minute_hold_for_all_processes(
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
     with Clocked(reply=":bob") as server:
         args = (table(project, server, rpm=240), "--iterations=8", "--llmkg-run-dir=run")
-        project.run_apart(*spread, *args).assert_outcomes(passed=24)
+        project.run(*spread, *args).assert_outcomes(passed=24)
     times: list[float] = server.__dict__["times"]
     assert len(times) == 24
     assert times[-1] - times[0] > 3
@@ -85,7 +85,7 @@ def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
 ) -> None:
     server.usage, server.latency = (10, 1), 0.05
     args = (table(project, server, **PRICED), "--iterations=4", *spread)
-    result = project.run_apart(*args, "--llmkg-max-cost=5", "--llmkg-run-dir=run")
+    result = project.run(*args, "--llmkg-max-cost=5", "--llmkg-run-dir=run")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert server.count == 5
     result.assert_outcomes(passed=5, skipped=7)
@@ -94,9 +94,9 @@ def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
     assert len(project.scores()) == 5
     assert project.errors() == {}
     # What was spent counts when the run is gone on with.
-    assert project.run_apart(*args, "--llmkg-max-cost=7", "--llmkg-resume=run").ret == pytest.ExitCode.TESTS_FAILED
+    assert project.run(*args, "--llmkg-max-cost=7", "--llmkg-resume=run").ret == pytest.ExitCode.TESTS_FAILED
     assert server.count == 7
-    again = project.run_apart(*args, "--llmkg-resume=run")
+    again = project.run(*args, "--llmkg-resume=run")
     assert again.ret == 0
     assert server.count == 12
     assert len(project.scores()) == 12
@@ -106,7 +106,7 @@ def test_a_price_that_nobody_knows_cannot_be_limited(
     project: Project, server: OpenAIServer, spread: tuple[str, ...]
 ) -> None:
     args = (table(project, server), "--iterations=4", "--llmkg-max-cost=5", "--llmkg-run-dir=run")
-    result = project.run_apart(*spread, *args)
+    result = project.run(*spread, *args)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["llmkg: * since the price of mine is unknown*price_in and price_out*"])
     assert server.count == 1, "the first answer tells that the price is unknown"
@@ -118,10 +118,10 @@ def test_a_cached_answer_is_not_asked_for_again(
 ) -> None:
     server.usage = (10, 1)
     args = (table(project, server, **PRICED), "--iterations=4", "--llmkg-cache=kept", *spread)
-    assert project.run_apart(*args, "--llmkg-run-dir=first").ret == 0
+    assert project.run(*args, "--llmkg-run-dir=first").ret == 0
     assert server.count == 12
     # What is not paid for is not counted against a limit.
-    assert project.run_apart(*args, "--llmkg-max-cost=0.5", "--llmkg-run-dir=second").ret == 0
+    assert project.run(*args, "--llmkg-max-cost=0.5", "--llmkg-run-dir=second").ret == 0
     assert server.count == 12
     first, second = (
         sorted((project.path / run / "scores.csv").read_bytes().splitlines()) for run in ("first", "second")
@@ -134,9 +134,9 @@ def test_a_cached_answer_is_not_asked_for_again(
 def test_errors_are_not_cached(project: Project, server: OpenAIServer) -> None:
     server.faults.extend([Fault("status", status=400)] * 3)
     args = ("--models=openai/any", "--llmkg-cache=kept")
-    project.run_apart(*args, "--llmkg-run-dir=first").assert_outcomes(failed=3)
+    project.run(*args, "--llmkg-run-dir=first").assert_outcomes(failed=3)
     assert not cached(project.path / "kept")
-    project.run_apart(*args, "--llmkg-run-dir=second").assert_outcomes(passed=3)
+    project.run(*args, "--llmkg-run-dir=second").assert_outcomes(passed=3)
     assert server.count == 6
     assert len(cached(project.path / "kept")) == 3
 

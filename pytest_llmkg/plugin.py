@@ -1,4 +1,4 @@
-"""The pytest plugin: hooks of a few lines each, handing over to `state` and `controller`.
+"""The pytest plugin: hooks of a few lines each, handing over to `session.state` and `session.controller`.
 
 Nothing here imports a graph or model library; a session that has nothing to do with models pays for this module only.
 """
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_llmkg import options
-from pytest_llmkg.controller import Controller
 from pytest_llmkg.errors import UserError
-from pytest_llmkg.state import STATE, SessionState, job_of, parameters
-from pytest_llmkg.wire import DIALOGUES, MISUSED, NOT_RUN
-from pytest_llmkg.worker_hooks import Worker
+from pytest_llmkg.session.controller import Controller
+from pytest_llmkg.session.state import STATE, SessionState, job_of, parameters
+from pytest_llmkg.session.wire import DIALOGUES, MISUSED, NOT_RUN
+from pytest_llmkg.session.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(hooks, "llmkg-hooks")
     if options.is_active(config) and not config.getoption("help", default=False):
         try:
-            from pytest_llmkg.live import LiveProgress
+            from pytest_llmkg.session.live import LiveProgress
 
             suite = state.suite()
             if state.is_controller and not config.getoption("collectonly", default=False):
@@ -82,7 +82,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     suite = config.stash[STATE].built_suite
     if suite is None:
         return []
-    from pytest_llmkg.keeping import versions
+    from pytest_llmkg.session.keeping import versions
 
     found = ", ".join(f"{name} {version}" for name, version in versions().items())
     return [f"llmkg: {line}" for line in (*suite.header_lines(), f"versions {found}")]
@@ -212,7 +212,7 @@ def pytest_runtest_makereport(
 
 def _broken_off(item: pytest.Item, error: str) -> list[tuple[Case, Transcript]]:
     """The record of a dialogue that was never held, since the test failed before."""
-    from pytest_llmkg.session import error_transcript
+    from pytest_llmkg.session.holding import error_transcript
 
     job, runner = job_of(item), item.config.stash[STATE].built_runner
     if job is None or (runner is not None and runner.is_known(job)):

@@ -19,7 +19,6 @@ CONTRACTS = {"contracts", "registry", "signature", "suite_signature"}
 GROUND = {"kg", "extraction", "cases", "models", "endpoints"}
 PARTS = {"metrics", "connectors", "pipelines"}
 RUN = {"dialogue", "scheduling", "answer_cache", "rescore"}
-RESCORING = {"rescore_files", "rescore_shards", "rescore_output", "distributed"}
 DOORS = {
     "options",
     "hookspecs",
@@ -27,24 +26,13 @@ DOORS = {
     "session",
     "wrapping",
     "workshop",
-    "keeping",
     "gatekeeper",
-    "tally",
-    "run_reports",
-    "workers",
-    "worker_hooks",
-    "wire",
-    "sharing",
-    "state",
-    "controller",
     "plugin",
-    "live",
     "cli",
     "commands",
-    "rescore_files",
-    "distributed",
+    "rescoring",
     "__main__",
-} | RESCORING
+}
 MAY_IMPORT = {
     **dict.fromkeys(WORDS, WORDS),
     **dict.fromkeys(CONTRACTS, WORDS | CONTRACTS),
@@ -74,7 +62,7 @@ ONLY_IN = {
     "jinja2": {"reporting"},
     "pyzipper": {"result_files"},
     "cryptography": {"sealing"},
-    "ray": {"distributed"},
+    "ray": {"rescoring"},
     "pytest": DOORS,
     "_pytest": set(),
 }

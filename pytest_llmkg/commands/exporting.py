@@ -14,7 +14,7 @@ from pytest_llmkg.interchange.export import exported_record
 from pytest_llmkg.reporting.files import write_atomically
 from pytest_llmkg.reporting.tabular import csv_lines, write_parquet
 from pytest_llmkg.reporting.views import build_report
-from pytest_llmkg.rescore_files import layout
+from pytest_llmkg.rescoring.files import layout
 from pytest_llmkg.result_files import is_result_file, write_records
 from pytest_llmkg.store import Run, read_run
 

@@ -17,16 +17,16 @@ from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.errors import UnknownNameError, UserError
 from pytest_llmkg.kg import format_named
 from pytest_llmkg.reporting.rescoring import CORRECTION_FORMATS, render_agreement, render_corrections
-from pytest_llmkg.rescore_files import Plan
-from pytest_llmkg.rescore_output import collect
-from pytest_llmkg.rescore_shards import over_processes, shards_of, within_this_process
+from pytest_llmkg.rescoring.files import Plan
+from pytest_llmkg.rescoring.output import collect
+from pytest_llmkg.rescoring.shards import over_processes, shards_of, within_this_process
 from pytest_llmkg.store import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_llmkg.kg.sandbox import EngineName
-    from pytest_llmkg.rescore_shards import Outcome, Shard
+    from pytest_llmkg.rescoring.shards import Outcome, Shard
 
 __all__ = ["COMMANDS"]
 
@@ -125,7 +125,7 @@ def _outcomes(options: argparse.Namespace, plan: Plan) -> Iterator[Iterator[tupl
     wanted, jobs = options.out is not None, options.jobs or 1
     with ExitStack() as stack:
         if "ray" in options.engine:
-            from pytest_llmkg.distributed import over_ray, ray_cluster
+            from pytest_llmkg.rescoring.on_ray import over_ray, ray_cluster
 
             ray = stack.enter_context(ray_cluster())
             workers = options.jobs or int(ray.cluster_resources().get("CPU", 1))

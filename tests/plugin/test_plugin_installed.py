@@ -25,8 +25,8 @@ def _noted(self, *args, **kwargs):
 socket.socket.__init__ = _noted
 
 def pytest_unconfigure(config):
-    heavy = "litellm rdflib pyoxigraph jinja2 pytest_llmkg.suite pytest_llmkg.session pytest_llmkg.tasks".split()
-    print("SPY", OPENED, [name for name in heavy if name in sys.modules])
+    heavy = "litellm rdflib pyoxigraph jinja2 pytest_llmkg.suite pytest_llmkg.session.holding pytest_llmkg.tasks"
+    print("SPY", OPENED, [name for name in heavy.split() if name in sys.modules])
 """
 
 OTHERS = """\

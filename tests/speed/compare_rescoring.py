@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.interchange import Reading, differences, recorded_dialogue
 from pytest_llmkg.kg import RESCORING_LIMITS, Sandbox
-from pytest_llmkg.rescore_files import Plan, Scorer, layout
+from pytest_llmkg.rescoring.files import Plan, Scorer, layout
 from pytest_llmkg.result_files import read_records
 from pytest_llmkg.tasks import discover_tasks
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_llmkg.errors import LlmkgError
-from pytest_llmkg.wire import DIALOGUES, INPUT, MISUSED, NOT_RUN, PROBLEMS
+from pytest_llmkg.session.wire import DIALOGUES, INPUT, MISUSED, NOT_RUN, PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from pytest_llmkg.gatekeeper import Judged
-    from pytest_llmkg.keeping import Keeper
     from pytest_llmkg.plain import Json
     from pytest_llmkg.reporting.progress import ModelProgress
     from pytest_llmkg.scheduling.remote_desk import DeskServer
-    from pytest_llmkg.state import SessionState
+    from pytest_llmkg.session.keeping import Keeper
+    from pytest_llmkg.session.state import SessionState
 
 __all__ = ["Controller"]
 
@@ -67,7 +67,7 @@ class Controller:
             return None
         from xdist.workermanage import parse_tx_spec_config
 
-        from pytest_llmkg.sharing import ShareScheduling
+        from pytest_llmkg.session.sharing import ShareScheduling
 
         workers = len(parse_tx_spec_config(config))
         return ShareScheduling(config, workers, len(suite.models) * suite.settings.iterations)
@@ -79,7 +79,7 @@ class Controller:
         if state.built_suite is None:
             return
         from pytest_llmkg.plain import to_plain
-        from pytest_llmkg.workers import WorkerInput
+        from pytest_llmkg.session.workers import WorkerInput
 
         processes, resumed = node.workerinput["workercount"], state.keeper().resumed
         given = WorkerInput(processes, knows_more=resumed is not None)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg import __version__, distributed
+from pytest_llmkg import __version__
 from pytest_llmkg.cli import main
 from pytest_llmkg.errors import EngineError, RunFileError, UserError
 from pytest_llmkg.records import Answer, Case, Evaluation, Prompt, ScoreSet, Transcript, Turn
-from pytest_llmkg.rescore_files import Plan
-from pytest_llmkg.rescore_shards import Shard, ShardScores, in_order, over_processes, shards_of
+from pytest_llmkg.rescoring import on_ray
+from pytest_llmkg.rescoring.files import Plan
+from pytest_llmkg.rescoring.shards import Shard, ShardScores, in_order, over_processes, shards_of
 from pytest_llmkg.store import RunWriter
 from tests import recorded
 from tests.builders import make_header
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from pytest_llmkg.plain import Json
-    from pytest_llmkg.rescore_shards import Outcome
+    from pytest_llmkg.rescoring.shards import Outcome
 
 GRAPH = "@prefix : <http://example.org/> .\n:ada :knows :bob ."
 DATA: dict[str, Json] = {
@@ -63,9 +64,9 @@ def ray() -> Iterator[ModuleType]:
     pytest.importorskip("ray", reason="the extra is not installed: pip install 'pytest-llmkg[ray]'")
     with pytest.MonkeyPatch.context() as patched:
         patched.delenv("RAY_ADDRESS", raising=False)
-        for name, value in distributed._LOCAL_SETTINGS.items():
+        for name, value in on_ray._LOCAL_SETTINGS.items():
             patched.setenv(name, value)
-        with distributed.ray_cluster() as running:
+        with on_ray.ray_cluster() as running:
             yield running
 
 
@@ -81,8 +82,8 @@ def test_processes_write_the_same_bytes(
     files: list[Path], cut: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if cut:
-        monkeypatch.setattr("pytest_llmkg.rescore_shards._SMALLEST_CUT", 0)
-        monkeypatch.setattr("pytest_llmkg.rescore_shards._SHARDS_PER_WORKER", 6)
+        monkeypatch.setattr("pytest_llmkg.rescoring.shards._SMALLEST_CUT", 0)
+        monkeypatch.setattr("pytest_llmkg.rescoring.shards._SHARDS_PER_WORKER", 6)
     one = rescored(files, tmp_path / "one", capsys)
     assert one == rescored(files, tmp_path / "two", capsys, "--jobs", "2")
     assert one[0] == 1  # the graph of one record is missing
@@ -106,12 +107,12 @@ def test_ray_writes_the_same_bytes(
 def test_ray_ranges_of_a_file_that_the_workers_read_themselves(
     ray: ModuleType, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(distributed, "LARGEST_PART", 0)
+    monkeypatch.setattr(on_ray, "LARGEST_PART", 0)
     plan, whole = Plan(), [Shard(files[0], wanted=True)]
     ranges = shards_of(files[:1], None, 2, wanted=True, most=files[0].stat().st_size // 3)
     assert len(ranges) == 4
     together = scores(list(over_processes(whole, plan, 1)))
-    apart = scores(list(distributed.over_ray(ray, ranges, plan, 2)))
+    apart = scores(list(on_ray.over_ray(ray, ranges, plan, 2)))
     assert len(apart) == 4
     assert sum((one.items for one in apart), ()) == together[0].items
     assert sum((one.comparisons for one in apart), ()) == together[0].comparisons
@@ -124,7 +125,7 @@ def scores(outcomes: list[tuple[Shard, Outcome]]) -> list[ShardScores]:
 def test_ray_repeats_the_shard_of_a_lost_worker(
     ray: ModuleType, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, score = tmp_path / "first", distributed.score_task
+    first, score = tmp_path / "first", on_ray.score_task
 
     def dies_once(shard: Shard, plan: Plan, content: bytes | None, version: str) -> Outcome:
         if shard.path.name == "b.json" and not first.exists():
@@ -132,9 +133,9 @@ def test_ray_repeats_the_shard_of_a_lost_worker(
             os._exit(1)
         return score(shard, plan, content, version)
 
-    monkeypatch.setattr(distributed, "score_task", dies_once)
+    monkeypatch.setattr(on_ray, "score_task", dies_once)
     shards = shards_of(files, None, 2, wanted=False)
-    found = list(distributed.over_ray(ray, shards, Plan(), 4))
+    found = list(on_ray.over_ray(ray, shards, Plan(), 4))
     assert first.exists()
     assert [shard for shard, _ in found] == shards
     assert [outcome for _, outcome in found] == [outcome for _, outcome in over_processes(shards, Plan(), 1)]
@@ -147,15 +148,15 @@ def test_ray_names_a_shard_that_fails_for_good_and_keeps_the_others(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    score = distributed.score_task
+    score = on_ray.score_task
 
     def dies(shard: Shard, plan: Plan, content: bytes | None, version: str) -> Outcome:
         if shard.path.name == "b.json":
             os._exit(1)
         return score(shard, plan, content, version)
 
-    monkeypatch.setattr(distributed, "score_task", dies)
-    monkeypatch.setattr(distributed, "_RETRIES", 1)
+    monkeypatch.setattr(on_ray, "score_task", dies)
+    monkeypatch.setattr(on_ray, "_RETRIES", 1)
     out = tmp_path / "out"
     assert main(["rescore", *map(str, files), "--engine", "ray", "--out", str(out)]) == 1
     assert re.search(rf"{re.escape(str(files[1]))}: failed 2 times on the Ray cluster", capsys.readouterr().err)
@@ -177,7 +178,7 @@ def test_ray_goes_on_past_a_file_that_cannot_be_read(
 
 
 def test_other_version_on_a_worker_is_told(files: list[Path]) -> None:
-    found = distributed.score_task(Shard(files[0]), Plan(), None, "0.0.1")
+    found = on_ray.score_task(Shard(files[0]), Plan(), None, "0.0.1")
     assert isinstance(found, UserError)
     assert "install the same everywhere" in str(found)
 
@@ -243,6 +244,6 @@ def test_a_shard_tells_no_password(tmp_path: Path) -> None:
 
 def test_a_copy_is_named_like_the_file(files: list[Path]) -> None:
     broken = Shard(files[0])
-    found = distributed.score_task(broken, Plan(), b"[", __version__)
+    found = on_ray.score_task(broken, Plan(), b"[", __version__)
     assert isinstance(found, RunFileError)
     assert str(found).startswith(f"{files[0]}: ")

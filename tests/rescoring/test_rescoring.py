@@ -15,7 +15,7 @@ from pytest_llmkg.analysis.corrections import correction_rows
 from pytest_llmkg.cli import main
 from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.interchange import Reading, recorded_dialogue
-from pytest_llmkg.rescore_files import Plan, Rescored, Work, rescore_all
+from pytest_llmkg.rescoring.files import Plan, Rescored, Work, rescore_all
 from tests import recorded
 
 if TYPE_CHECKING:

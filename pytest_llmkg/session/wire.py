@@ -3,7 +3,7 @@
 __all__ = ["DIALOGUES", "INPUT", "MISUSED", "NOT_RUN", "PROBLEMS"]
 
 INPUT = "llmkg"
-"""Key of a worker's input: what the controller tells it, `pytest_llmkg.workers.WorkerInput` in plain types."""
+"""Key of a worker's input: what the controller tells it, `pytest_llmkg.session.workers.WorkerInput` in plain types."""
 
 DIALOGUES = "llmkg_dialogues"
 """Attribute of a report and key of a worker's output: cases and transcripts that the run file lacks, in plain types."""

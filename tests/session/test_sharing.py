@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_llmkg.sharing import ShareScheduling
+from pytest_llmkg.session.sharing import ShareScheduling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.errors import LlmkgError, RunFileError
 from pytest_llmkg.plain import Json, from_plain
+from pytest_llmkg.session.wire import INPUT
 from pytest_llmkg.store import DialogueKey, RunWriter, index_run, key_of
-from pytest_llmkg.wire import INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from pytest_llmkg.errors import EngineError, LlmkgError, RunFileError
 from pytest_llmkg.kg import Limits, Sandbox
 from pytest_llmkg.plain import Json
 from pytest_llmkg.records import Transcript
-from pytest_llmkg.rescore_files import Plan, Progress, RecordedRun, Work, limits_for, rescore_all
+from pytest_llmkg.rescoring.files import Plan, Progress, RecordedRun, Work, limits_for, rescore_all
 from pytest_llmkg.result_files import is_result_file, read_records
 from pytest_llmkg.store import FILE_NAME, Run, read_run
 

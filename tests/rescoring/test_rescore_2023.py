@@ -27,7 +27,7 @@ from pytest_llmkg.tasks import discover_tasks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference" / "llm-kg-bench-2023"
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "llm-kg-bench-2023"
 FILES = sorted(REFERENCE.glob("*.json"))
 needs_files = pytest.mark.skipif(not FILES, reason=f"no recorded runs of 2023 in {REFERENCE.name} beside the checkout")
 TASKS = discover_tasks()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_llmkg
 from pytest_llmkg.errors import EngineError, LlmkgError, RunFileError, UserError
-from pytest_llmkg.rescore_shards import (
+from pytest_llmkg.rescoring.shards import (
     LARGEST_PART,
     Outcome,
     Shard,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from types import ModuleType
 
-    from pytest_llmkg.rescore_files import Plan
+    from pytest_llmkg.rescoring.files import Plan
 
 __all__ = ["over_ray", "ray_cluster", "score_task"]
 

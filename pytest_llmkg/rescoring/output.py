@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.analysis.agreement import Agreement
     from pytest_llmkg.plain import Json
-    from pytest_llmkg.rescore_shards import Outcome, Shard, ShardScores
+    from pytest_llmkg.rescoring.shards import Outcome, Shard, ShardScores
 
 __all__ = ["collect"]
 

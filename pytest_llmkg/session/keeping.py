@@ -18,9 +18,10 @@ import pytest_llmkg
 from pytest_llmkg.errors import LlmkgError, RunFileError, UserError
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Case, RunHeader, Transcript
-from pytest_llmkg.run_reports import ReportProcess, ReportRequest, write_run_reports
 from pytest_llmkg.sealing import PUBLIC, new_cipher, private_key
-from pytest_llmkg.session import error_transcript
+from pytest_llmkg.session.holding import error_transcript
+from pytest_llmkg.session.run_reports import ReportProcess, ReportRequest, write_run_reports
+from pytest_llmkg.session.tally import Tally
 from pytest_llmkg.store import (
     FILE_NAME,
     SCHEMA,
@@ -32,13 +33,12 @@ from pytest_llmkg.store import (
     index_run,
 )
 from pytest_llmkg.suite_signature import suite_differences, wrapped_settings
-from pytest_llmkg.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pytest_llmkg.gatekeeper import Gatekeeper
-    from pytest_llmkg.run_reports import Written
+    from pytest_llmkg.session.run_reports import Written
     from pytest_llmkg.suite import PlannedTest, Suite
 
 __all__ = ["Keeper", "versions"]

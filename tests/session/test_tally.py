@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_llmkg.records import Answer, FailedCall, ModelSpec, Transcript, Usage
-from pytest_llmkg.tally import Count, Tally
+from pytest_llmkg.session.tally import Count, Tally
 from tests.builders import DIALOGUE, FLAT, make_transcript, make_turn
 
 if TYPE_CHECKING:

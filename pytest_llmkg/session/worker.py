@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_llmkg.wire import DIALOGUES, INPUT, PROBLEMS
+from pytest_llmkg.session.wire import DIALOGUES, INPUT, PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pytest_llmkg.state import SessionState
+    from pytest_llmkg.session.state import SessionState
 
 __all__ = ["Worker"]
 
@@ -22,7 +22,7 @@ class Worker:
     def __init__(self, state: SessionState) -> None:
         self._state = state
         if INPUT in getattr(state.config, "workerinput", {}):
-            from pytest_llmkg.workers import read_input
+            from pytest_llmkg.session.workers import read_input
 
             state.given = read_input(state.config)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_llmkg import keeping
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.options import Settings
-from pytest_llmkg.session import error_transcript
+from pytest_llmkg.session import keeping
+from pytest_llmkg.session.holding import error_transcript
 from pytest_llmkg.store import RunWriter
 from pytest_llmkg.suite import build_suite
 

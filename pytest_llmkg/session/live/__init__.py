@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_llmkg.live.terminal import Terminal
 from pytest_llmkg.reporting.progress import MOST_MODELS, Pace, progress_lines
+from pytest_llmkg.session.live.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

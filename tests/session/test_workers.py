@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pytest_llmkg.plain import to_plain
 from pytest_llmkg.records import Case, Transcript
+from pytest_llmkg.session.wire import INPUT
+from pytest_llmkg.session.workers import PartKeeper, WorkerInput, WorkQueue, known_run, read_input
 from pytest_llmkg.store import FILE_NAME, RunWriter, key_of, read_run
 from pytest_llmkg.store.parts import absorb_parts
-from pytest_llmkg.wire import INPUT
-from pytest_llmkg.workers import PartKeeper, WorkerInput, WorkQueue, known_run, read_input
 from tests.builders import make_header, make_transcript, make_turn
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminal
 # The state goes on by itself: a dialogue in 0.1 s with each of two models, one of which has a name that steers.
 CONFTEST = """\
 import os, threading, time
-from pytest_llmkg.live import LiveProgress
+from pytest_llmkg.session.live import LiveProgress
 from pytest_llmkg.reporting.progress import ModelProgress
 
 SPEED = float(os.environ.get("SPEED", "1"))

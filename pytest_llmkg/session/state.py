@@ -11,15 +11,15 @@ from pytest_llmkg import options
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_llmkg.keeping import Keeper
-    from pytest_llmkg.run_reports import Written
     from pytest_llmkg.scheduling.ahead import Job
     from pytest_llmkg.scheduling.desk import LocalDesk
     from pytest_llmkg.scheduling.loop_thread import LoopThread
     from pytest_llmkg.scheduling.remote_desk import RemoteDesk
-    from pytest_llmkg.session import Runner
+    from pytest_llmkg.session.holding import Runner
+    from pytest_llmkg.session.keeping import Keeper
+    from pytest_llmkg.session.run_reports import Written
+    from pytest_llmkg.session.workers import PartKeeper, WorkerInput, WorkQueue
     from pytest_llmkg.suite import Suite
-    from pytest_llmkg.workers import PartKeeper, WorkerInput, WorkQueue
 
 __all__ = ["STATE", "SessionState", "job_of", "parameters"]
 
@@ -84,10 +84,10 @@ class SessionState:
         """What writes this session's run; needed late, since only the tests may tell that models are asked.
 
         Raises:
-            UserError: see `pytest_llmkg.keeping.Keeper`.
+            UserError: see `pytest_llmkg.session.keeping.Keeper`.
         """
         if self._keeper is None:
-            from pytest_llmkg.keeping import Keeper
+            from pytest_llmkg.session.keeping import Keeper
 
             self._keeper = Keeper(self.suite(), self.config.rootpath)
         return self._keeper
@@ -103,11 +103,11 @@ class SessionState:
     def desk(self, processes: int = 1) -> LocalDesk:
         """The desk of this run; the first call says over how many processes."""
         if self._desk is None:
-            from pytest_llmkg.session import make_desk
+            from pytest_llmkg.session.holding import make_desk
 
             self._desk = make_desk(self.suite(), processes)
             if self.suite().settings.max_cost is not None:
-                from pytest_llmkg.tally import spent_before
+                from pytest_llmkg.session.tally import spent_before
 
                 for model, cost in spent_before(self.keeper().resumed):
                     self._desk.budget.remember(model, cost)
@@ -136,7 +136,7 @@ class SessionState:
         if items:
             if not first and self.given is not None:
                 # Tests that another worker was given first, and may have finished.
-                from pytest_llmkg.workers import known_run
+                from pytest_llmkg.session.workers import known_run
 
                 self._runner.keep(known_run(self.given, self.suite().settings.resume))
                 if self._remote_desk is not None:
@@ -176,7 +176,7 @@ class SessionState:
     def _new_runner(self) -> tuple[Runner, AllTests | WorkQueue]:
         if self.is_controller:
             return self._controlling_runner(), AllTests()
-        from pytest_llmkg.workers import WorkerInput, WorkQueue
+        from pytest_llmkg.session.workers import WorkerInput, WorkQueue
 
         if self.given is None:
             # When the workers began, the controller could not know that this session is about models.
@@ -184,7 +184,7 @@ class SessionState:
         return self._working_runner(self.given), WorkQueue(self.config)
 
     def _controlling_runner(self) -> Runner:
-        from pytest_llmkg.session import Runner
+        from pytest_llmkg.session.holding import Runner
 
         keeper = self.keeper()
         keeper.open()  # a run that is killed before its first dialogue ends can be gone on with, too
@@ -192,8 +192,8 @@ class SessionState:
 
     def _working_runner(self, given: WorkerInput) -> Runner:
         from pytest_llmkg.scheduling.remote_desk import DeskAddress, RemoteDesk
-        from pytest_llmkg.session import Runner, make_desk
-        from pytest_llmkg.workers import PartKeeper, known_run
+        from pytest_llmkg.session.holding import Runner, make_desk
+        from pytest_llmkg.session.workers import PartKeeper, known_run
 
         self.part = PartKeeper(given, self.config.workerinput["workerid"])  # type: ignore[attr-defined]
         if given.port:

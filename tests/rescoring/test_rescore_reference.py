@@ -15,12 +15,12 @@ import pytest
 
 from pytest_llmkg.analysis.agreement import KINDS, Agreement
 from pytest_llmkg.cli import main
-from pytest_llmkg.rescore_files import Plan, Rescored, Work, rescore_all
+from pytest_llmkg.rescoring.files import Plan, Rescored, Work, rescore_all
 from pytest_llmkg.result_files import read_records
 
 Record = dict[str, Any]
 
-REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference"
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference"
 ARCHIVES = sorted((REFERENCE / "llm-kg-bench-v3").glob("*.zip"))
 pytestmark = pytest.mark.skipif(
     not ARCHIVES, reason=f"no recorded runs of LLM-KG-Bench 3 in {REFERENCE.name}/llm-kg-bench-v3 beside the checkout"

@@ -41,7 +41,7 @@ def test_scores_are_the_same_in_any_number_of_processes(project: Project) -> Non
     found = set()
     for directory, mode in (("plain", ()), ("two", ("-n", "2")), ("four", ("-n", "4"))):
         args = (f"--models={','.join(models)}", "--iterations=7", f"--llmkg-run-dir={directory}")
-        assert project.run_apart(*mode, *args).ret == 0
+        assert project.run(*mode, *args).ret == 0
         table = (project.path / directory / "scores.csv").read_bytes().splitlines()
         assert len(table) > 2 * 3 * 7
         found.add(b"\n".join(sorted(table)))
@@ -72,7 +72,7 @@ def test_a_slow_model_does_not_hold_up_a_fast_one(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
         args = ("--models=openai/slow,openai/fast", "--iterations=4", "--llmkg-concurrency=2", "--llmkg-run-dir=run")
-        project.run_apart(*spread, *args).assert_outcomes(passed=24)
+        project.run(*spread, *args).assert_outcomes(passed=24)
     assert server.answered == ["fast"] * 12 + ["slow"] * 12
     assert lines_of(project) == 24
 
@@ -84,7 +84,7 @@ def test_after_the_last_failure_nothing_new_starts(
     """What was asked is in the run file, though most of it was asked ahead of tests that never ran."""
     server.every, server.latency = (1, Fault("status", status=400, message="no such thing")), 0.2
     args = (option, "--models=openai/any", "--iterations=40", "--llmkg-concurrency=3", "--llmkg-run-dir=run")
-    result = project.run_apart(*spread, *args)
+    result = project.run(*spread, *args)
     assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
     assert 1 <= server.count < 60
     assert lines_of(project) == server.count
@@ -216,7 +216,7 @@ def test_that_skips_most(dialogue):
 
 def test_tests_that_skip_cost_nothing(project: Project, server: OpenAIServer, spread: tuple[str, ...]) -> None:
     (project.path / "test_bench.py").write_text(COSTLY)
-    result = project.run_apart(*spread, "--models=openai/any", "--llmkg-run-dir=run")
+    result = project.run(*spread, "--models=openai/any", "--llmkg-run-dir=run")
     result.assert_outcomes(passed=1, skipped=8)
     assert server.count == 1
     assert set(project.scores()) == {("two", "openai/any", 1)}
@@ -238,7 +238,7 @@ def test_answer(prepared, dialogue):
 
 def test_a_test_that_fails_in_setup_costs_no_other_dialogue(project: Project, spread: tuple[str, ...]) -> None:
     (project.path / "test_bench.py").write_text(SETUP)
-    project.run_apart(*spread, "--llmkg-run-dir=run").assert_outcomes(passed=2, errors=1)
+    project.run(*spread, "--llmkg-run-dir=run").assert_outcomes(passed=2, errors=1)
     run = project.stored()
     assert {t.case for t in run.transcripts} == set(CASES)
     assert {t.case for t in run.transcripts if t.error is None} >= {"one", "three"}
@@ -257,7 +257,7 @@ def test_a_test_that_is_run_again_asks_again(project: Project, server: OpenAISer
     pytest.importorskip("pytest_rerunfailures")
     (project.path / "test_bench.py").write_text(FLAKY)
     server.faults.extend([Fault("status", status=400), Fault("status", status=400)])
-    result = project.run_apart(*spread, "--reruns=2", "--models=openai/any", "--llmkg-run-dir=run")
+    result = project.run(*spread, "--reruns=2", "--models=openai/any", "--llmkg-run-dir=run")
     assert result.ret == 0
     assert server.count == 5
     assert project.errors() == {}
@@ -306,7 +306,7 @@ def deadly(project: Project) -> str:
 
 
 def test_the_dialogue_that_ended_its_process_is_named_among_others(project: Project, deadly: str) -> None:
-    result = project.run_apart("-n", "2", f"--models={deadly}", "--iterations=10", "--llmkg-run-dir=run")
+    result = project.run("-n", "2", f"--models={deadly}", "--iterations=10", "--llmkg-run-dir=run")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     run = project.stored()
     assert [(t.case, t.iteration) for t in run.transcripts if t.error is not None] == [("two", 5)]
@@ -317,11 +317,11 @@ def test_the_dialogue_that_ended_its_process_is_named_among_others(project: Proj
 
 def test_without_new_workers_the_session_fails_and_can_be_gone_on_with(project: Project, deadly: str) -> None:
     args = (f"--models={deadly}", "--iterations=10", "-n", "2")
-    result = project.run_apart(*args, "--max-worker-restart=0", "--llmkg-run-dir=run")
+    result = project.run(*args, "--max-worker-restart=0", "--llmkg-run-dir=run")
     assert result.ret != pytest.ExitCode.OK
     finished = {(t.case, t.iteration) for t in project.stored().transcripts if t.error is None}
     assert ("two", 5) not in finished
-    assert project.run_apart(*args, "--llmkg-resume=run").ret == pytest.ExitCode.TESTS_FAILED
+    assert project.run(*args, "--llmkg-resume=run").ret == pytest.ExitCode.TESTS_FAILED
     run = project.stored()
     assert [(t.case, t.iteration) for t in run.transcripts if t.error is not None] == [("two", 5)]
     assert len(run.transcripts) == 30

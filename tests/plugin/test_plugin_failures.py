@@ -37,7 +37,7 @@ def test_a_model_that_is_down_fails_alone(
     monkeypatch.setenv("OPENAI_BASE_URL", unused_address())
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
     good = project.script("right", [":bob"])
-    result = project.run_apart(*spread, f"--models={good},openai/down", *ONCE, "-k", "one or two")
+    result = project.run(*spread, f"--models={good},openai/down", *ONCE, "-k", "one or two")
     result.assert_outcomes(passed=2, failed=2, deselected=None)
     output = result.stdout.str()
     assert "Traceback" not in output
@@ -52,7 +52,7 @@ def test_a_model_that_is_down_fails_alone(
 
 def test_a_server_that_hangs(project: Project, server: OpenAIServer) -> None:
     server.every = (1, Fault("hang", seconds=60))
-    result = project.run_apart("--models=openai/slow", "--llmkg-timeout=1", *ONCE, "-k", "one")
+    result = project.run("--models=openai/slow", "--llmkg-timeout=1", *ONCE, "-k", "one")
     result.assert_outcomes(failed=1, deselected=2)
     (error,) = project.errors().values()
     assert "1 s" in error

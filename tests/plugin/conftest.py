@@ -117,6 +117,18 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
     return Project(pytester)
 
 
+@pytest.fixture
+def distinct(project: Project) -> None:
+    """Gives each case another prompt, since equal ones are one answer for the cache."""
+    cases = project.path / "tiny.toml"
+    text = cases.read_text()
+    for name in ("one", "two", "three"):
+        text = text.replace(
+            f'id = "{name}"', f'id = "{name}"\nquery = "SELECT ?{name} WHERE {{ :ada :knows ?{name} }}"'
+        )
+    cases.write_text(text)
+
+
 @pytest.fixture(params=[(), ("-n", "0"), ("-n", "2")], ids=["plain", "n0", "n2"])
 def mode(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """The arguments for a session without pytest-xdist's workers and with them."""

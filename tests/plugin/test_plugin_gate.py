@@ -178,5 +178,7 @@ def test_github(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_resuming_a_finished_run_is_judged(project: Project) -> None:
     model = baseline(project, ":bob", ":bob", ":bob")
     result = project.run(f"--models={model}", "--llmkg-baseline=main", "--llmkg-resume=main-run")
-    result.stdout.fnmatch_lines(["gate passed against baseline main-run, but nothing could be judged: 1 of 1 verdict *"])
+    result.stdout.fnmatch_lines(
+        ["gate passed against baseline main-run, but nothing could be judged: 1 of 1 verdict *"]
+    )
     assert result.ret == pytest.ExitCode.OK

@@ -24,18 +24,6 @@ def table(project: Project, server: OpenAIServer, **settings: object) -> str:
     return "--models=mine"
 
 
-@pytest.fixture
-def distinct(project: Project) -> None:
-    """Gives each case another prompt, since equal ones are one answer for the cache."""
-    cases = project.path / "tiny.toml"
-    text = cases.read_text()
-    for name in ("one", "two", "three"):
-        text = text.replace(
-            f'id = "{name}"', f'id = "{name}"\nquery = "SELECT ?{name} WHERE {{ :ada :knows ?{name} }}"'
-        )
-    cases.write_text(text)
-
-
 def test_max_concurrency_holds_for_all_processes(
     project: Project, server: OpenAIServer, spread: tuple[str, ...]
 ) -> None:

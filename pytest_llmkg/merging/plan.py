@@ -90,7 +90,7 @@ def plan_merge(runs: Sequence[RunIndex], name: str) -> MergePlan:
 def write_merge(plan: MergePlan, writer: RunWriter) -> None:
     """Writes the joined run; one dialogue at a time is in memory.
 
-    Attempts that were replaced when their run was gone on with come along, before the one that counts.
+    Attempts that were replaced when their run was resumed come along, before the one that counts.
     Lines that are sealed under the joined run's own lock stay as they are; others are sealed under it, if their case
     is sealed.
 

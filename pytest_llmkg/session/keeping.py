@@ -52,7 +52,7 @@ class Keeper:
     Attributes:
         directory: the run directory.
         tally: counts of what was kept.
-        resumed: the run that is gone on with, None for a new one.
+        resumed: the run that is resumed, None for a new one.
         gate: what judges the run at its end, None without rules.
     """
 
@@ -213,7 +213,7 @@ class Keeper:
         if run.header.settings.get("shard") != self._shard:
             differences += (f"the shard is {self._shard}, was {run.header.settings.get('shard')}",)
         if differences:
-            raise UserError(f"{path} is another run, so it cannot be gone on with: {'; '.join(differences)}")
+            raise UserError(f"{path} is another run, so it cannot be resumed: {'; '.join(differences)}")
         # Nothing is touched before it is sure that no other process, whose workers write beside, is still at it.
         with RunWriter(path / FILE_NAME, resume=True) as writer:
             absorb_parts(path, writer)
@@ -251,7 +251,7 @@ class Keeper:
                 return
 
     def header(self) -> RunHeader:
-        """The first line of the run file; of a run that is gone on with, the one that it has."""
+        """The first line of the run file; of a resumed run, the one that it has."""
         if self.resumed is not None:
             return self.resumed.header
         settings = self._suite.settings

@@ -187,7 +187,7 @@ class SessionState:
         from pytest_llmkg.session.holding import Runner
 
         keeper = self.keeper()
-        keeper.open()  # a run that is killed before its first dialogue ends can be gone on with, too
+        keeper.open()  # a run that is killed before its first dialogue ends can be resumed, too
         return Runner(self.suite(), self.loop(), self.desk(), keeper.record, keeper.resumed)
 
     def _working_runner(self, given: WorkerInput) -> Runner:

@@ -1,4 +1,4 @@
-"""What failed attempts cost is still told when the run was gone on with."""
+"""What failed attempts cost is still told when the run was resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that was broken off is gone on with: finished dialogues are kept, failed and missing ones held."""
+"""A run that was broken off is resumed: finished dialogues are kept, failed and missing ones held."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_another_suite_is_refused_before_anything_is_asked(
     before = (project.path / "run" / "run.jsonl").read_bytes()
     result = project.run(MODEL, "--llmkg-resume=run", *args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*is another run, so it cannot be gone on with:*"])
+    result.stderr.fnmatch_lines(["*is another run, so it cannot be resumed:*"])
     assert said in result.stderr.str()
     assert server.count == 9
     assert (project.path / "run" / "run.jsonl").read_bytes() == before

@@ -1,4 +1,7 @@
-"""What dialogues gain over their first answer, and what they spoil."""
+"""What dialogues gain over their first answer, and what they spoil.
+
+Tasks whose models look around before they answer have no such gain: a step that looks is no answer, and scores nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ if TYPE_CHECKING:
 
     from pytest_llmkg.records import TaskInfo, Transcript
 
-__all__ = ["GainRow", "gain_rows", "last_gain", "turn_scores"]
+__all__ = ["LOOKS", "GainRow", "gain_rows", "last_gain", "looks_around", "turn_scores"]
+
+LOOKS = frozenset({"observation", "spent"})
+"""Kinds of feedback that follow a step which looked around: what it saw, or that it may look no more."""
 
 _TIE = 1e-12
 
@@ -53,12 +59,19 @@ class GainRow:
     missing: int
 
 
+def looks_around(transcript: Transcript) -> bool:
+    """Whether some turn of ``transcript`` looked around instead of answering."""
+    return any(turn.feedback in LOOKS for turn in transcript.turns)
+
+
 def turn_scores(transcript: Transcript, info: TaskInfo) -> tuple[float, ...] | None:
     """The headline's score of each answer; None for an error, a task without dialogues, or without this score.
 
+    None also for a dialogue in which the model looked around, since not all of its turns are answers.
+
     An answer that lacks the score while another has it counts as 0, as in the published means.
     """
-    if transcript.outcome == "error" or not has_dialogues(info):
+    if transcript.outcome == "error" or not has_dialogues(info) or looks_around(transcript):
         return None
     name = _turn_score(info)
     found = [finite(turn.evaluation.scores().get(name)) for turn in transcript.turns]
@@ -75,10 +88,15 @@ def last_gain(transcript: Transcript, info: TaskInfo) -> float | None:
 
 
 def gain_rows(transcripts: Iterable[Transcript], infos: Iterable[TaskInfo]) -> tuple[GainRow, ...]:
-    """One row for each label and model of the tasks with hints, ordered by label and model."""
-    by_name = {info.name: info for info in infos if has_dialogues(info)}
+    """One row for each label and model of the tasks with hints, ordered by label and model.
+
+    A task in which any model looked around is left out with all its dialogues, so that models stay comparable.
+    """
+    held = list(transcripts)
+    exploring = {transcript.task for transcript in held if looks_around(transcript)}
+    by_name = {info.name: info for info in infos if has_dialogues(info) and info.name not in exploring}
     groups: dict[tuple[str, str], list[Transcript]] = {}
-    for transcript in transcripts:
+    for transcript in held:
         if transcript.task in by_name:
             groups.setdefault((transcript.label, transcript.model), []).append(transcript)
     return tuple(_row(key, groups[key], by_name) for key in sorted(groups))

@@ -40,10 +40,10 @@ FIELD_LIMIT = 600
 _PAIRS = (("rdfString", "reference"), ("sparql", "query"), ("answerSet", "result"))
 """Observations that hold the part of an answer that was scored, each with the case's field that it is held against."""
 
-_ALONE = ("reference", "result", "specialFriends")
+_ALONE = ("reference", "result", "specialNodeIri")
 """Fields of a case that say what an answer should hold, where no observation says what was scored."""
 
-_REFERENCES = ("reference", "query", "result", "specialFriends")
+_REFERENCES = ("reference", "query", "result", "specialNodeIri")
 """All fields that an answer may be held against."""
 
 

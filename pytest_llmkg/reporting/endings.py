@@ -1,4 +1,4 @@
-"""How dialogues ended: right, partly right, wrong, unreadable, or not at all."""
+"""How dialogues ended: right, partly right, wrong, unparsable, or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Endings", "endings_of"]
 
 KINDS = ("full", "partial", "zero", "unparsable", "no_answer", "error", "missing")
-"""Scored with 1 or more; in between; with 0 or less; an answer that cannot be read; an empty one; a dialogue that broke
+"""Scored with 1 or more; in between; with 0 or less; an answer that cannot be parsed; an empty one; a dialogue that broke
 off; an evaluated one without the headline score."""
 
 _ROUNDING = 1e-9

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from pytest_llmkg.analysis.gains import LOOKS, looks_around
 from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.cards import model_cards, task_cards
 from pytest_llmkg.reporting.dialogue_files import DialogueData, inline_data
@@ -51,7 +52,7 @@ def render_page(report: Report, now: datetime, data: DialogueData | None = None)
     data = inline_data(report) if data is None else data
     groups = dialogue_groups(report, STATIC_LIMIT) if data.is_inline else ()
     environment = _environment()
-    script = environment.get_template("leaderboard.js").render()
+    script = environment.get_template("leaderboard.js").render(looks=sorted(LOOKS))
     figures = report.figures
     return environment.get_template("leaderboard.html.j2").render(
         report=report,
@@ -64,6 +65,8 @@ def render_page(report: Report, now: datetime, data: DialogueData | None = None)
         task_cards=task_cards(report),
         kinds=KINDS,
         mistakes=mistakes_view(report),
+        looks=sorted(LOOKS),
+        looking=list(dict.fromkeys(one.task for one in report.transcripts if looks_around(one))),
         **question_facts(report),
         capabilities=_capabilities(report),
         now=now.strftime("%Y-%m-%d %H:%M UTC"),

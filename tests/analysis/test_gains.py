@@ -68,3 +68,17 @@ def test_interval_of_the_mean_gain() -> None:
 def test_scores_beyond_all_bounds_count_as_absent() -> None:
     assert turn_scores(talk(1e308, 0.5), DIALOGUE) == (0.0, 0.5)
     assert turn_scores(talk(float("inf")), DIALOGUE) is None
+
+
+@pytest.mark.parametrize("kind", ["observation", "spent"])
+def test_looking_around_is_no_answer_and_so_no_gain(kind: str) -> None:
+    looked = make_transcript(
+        make_turn({"combined": 0}, "unparsable", feedback=kind), make_turn({"combined": 1}), info=DIALOGUE, case="x"
+    )
+    assert turn_scores(looked, DIALOGUE) is None
+    assert last_gain(looked, DIALOGUE) is None
+    assert gain_rows([*TALKS, looked], (FLAT, DIALOGUE)) == ()
+    hinted = make_transcript(
+        make_turn({"combined": 0}, feedback="missing"), make_turn({"combined": 1}), info=DIALOGUE, case="x"
+    )
+    assert gain_rows([hinted], (DIALOGUE,))[0].improved == 1

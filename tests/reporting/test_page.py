@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 
-from pytest_llmkg.records import Answer, FailedCall, Usage
+from pytest_llmkg.records import Answer, Case, FailedCall, Usage
+from pytest_llmkg.reporting.dialogues import case_view, dialogue_view
 from pytest_llmkg.reporting.formats import visible
 from pytest_llmkg.reporting.html import render_page
 from pytest_llmkg.reporting.overview import run_facts
@@ -297,3 +298,28 @@ def test_long_tables_of_very_many_models_are_cut_and_say_so() -> None:
     page = Page(render_page(build_report([Run(make_header(*names), {}, talks)]), NOW)).text
     assert "There is no leader group: the 5,050 pairs of 101 models are too many" in page
     assert "by f1: the first 100 of 101; each model above has its own" in " ".join(page.split())
+
+
+def test_the_reference_of_a_count_of_friends_is_the_node_that_is_asked_for() -> None:
+    data: dict[str, Json] = {"specialNodeIri": "https://kg.example/person-4", "specialFriends": ["person-1"]}
+    case = Case("c1", "Flat", "Flat", data)
+    view = dialogue_view(make_transcript(make_turn({"f1": 1})), FLAT, case)
+    assert view.reference is not None
+    assert (view.reference_name, view.reference.text) == ("specialNodeIri", "https://kg.example/person-4")
+    assert [name for name, _ in case_view(case).references] == ["specialNodeIri"]
+
+
+def test_looking_around_is_named_and_no_gain() -> None:
+    looked = (
+        make_turn({"combined": 0}, "unparsable", feedback="observation"),
+        make_turn({"combined": 1, "answerParse": 1}),
+    )
+    talk = make_transcript(*looked, info=replace(DIALOGUE, name="Explore"))
+    other = make_transcript(make_turn({"combined": 0}, feedback="syntax"), make_turn({"combined": 1}), info=DIALOGUE)
+    header = make_header("m", tasks=(DIALOGUE, replace(DIALOGUE, name="Explore")))
+    report = build_report([Run(header, {}, (talk, other))])
+    text = " ".join(Page(render_page(report, NOW)).text.split())
+    assert {row.label for row in report.figures.gains} == {"Talk"}
+    assert "Not here: Explore, where models look around before they answer" in text
+    assert "Turn 1 looked around" in text
+    assert "told what it saw, or that it may look no more: observation" in text

@@ -229,6 +229,16 @@ def test_a_dialogue_is_shown_with_its_difference_to_the_reference(browser: Brows
     assert tab.complaints == []
 
 
+def test_the_difference_to_the_reference_is_folded_where_the_answer_has_the_full_score(tab: Tab) -> None:
+    parts = "[...document.querySelectorAll('#dialogue .part')].filter((one) => one.querySelector('.diff'))"
+    tab.run(f"location.hash = {dialogue_fragment('Talk', 'case-0', 'vendor/alpha', 1)!r}")
+    tab.until("document.getElementById('dialogue-heading')?.textContent === 'Talk / case-0'")
+    assert tab.run(f"{parts}.map((one) => [one.firstChild.textContent, one.open])") == [
+        ["Compared with the reference", True],
+        ["Scored 1: written otherwise than the reference", False],
+    ]
+
+
 @pytest.mark.parametrize(
     "fragment",
     ["d=Talk/case-3/vendor/alpha/1", "d=Talk/case-3/vendor%2Falpha/1"],

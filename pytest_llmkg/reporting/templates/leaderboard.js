@@ -241,7 +241,7 @@ const record = async (i) => {
 const withCase = (data, cases) => {
   const [, references, fields] = cases.find(([id]) => id === data.c) || [data.c, [], []];
   const reference = references.find(([name]) => name === data.r);
-  return { ...data, r: reference ? reference.slice(1) : null, f: fields.length ? fields : null };
+  return { ...data, r: reference ? reference.slice(1) : null, isQuery: data.r === "query", f: fields.length ? fields : null };
 };
 
 const pre = (cut, kind) => {
@@ -284,10 +284,15 @@ const diffLines = (before, after) => {
   return [...lines, ...a.slice(a.length - end).map((line) => [" ", line])];
 };
 const KINDS = { "−": "del", "+": "ins", " ": "span" };
-const showDiff = (reference, answer) => {
+/* What is wrong is shown at once; what is right but written otherwise, only when asked for. */
+const compared = (reference, answer, full, isQuery) => {
   const lines = diffLines(reference[0], answer[0]);
+  if (lines !== null && lines.every(([sign]) => sign === " ")) return make("p", { class: "small", text: "Equal to the reference." });
+  const title = !full ? "Compared with the reference" : isQuery ? "Scored 1: another query with the same result" : "Scored 1: written otherwise than the reference";
+  return part(title, !full, showDiff(lines));
+};
+const showDiff = (lines) => {
   if (lines === null) return make("p", { class: "small", text: "Too long for a comparison by lines." });
-  if (lines.every(([sign]) => sign === " ")) return make("p", { class: "small", text: "Equal to the reference." });
   const same = lines.filter(([sign]) => sign === " ").length;
   const box = make("pre", { class: "diff", tabindex: "0" });
   box.append(...lines.map(([sign, line]) => make(KINDS[sign], { text: `${sign} ${line}\n` })));
@@ -295,21 +300,28 @@ const showDiff = (reference, answer) => {
 };
 const callsTable = (calls, caption) => pairs(calls.map(([error, code, seconds]) => [code === null ? "no status" : `HTTP ${code}`, `${error} (${seconds} s)`]), caption);
 
-const showTurn = (turn, place, reference) => {
+const LOOKS = {{ looks|tojson }};
+/* Whether a turn has the full score that the task's headline is formed of: "max_combined" of "combined". */
+const isFull = (turn, headline) => {
+  const name = headline.replace(/^(max|mean|meanExt|last|\d+)_/, "");
+  return turn.s.some(([, scores]) => scores.some(([one, value]) => one === name && Number(value) === 1));
+};
+const showTurn = (turn, place, { r: reference, isQuery }, headline) => {
+  const looked = LOOKS.includes(turn.h);
   const box = make("section", { class: "turn", "aria-label": `Turn ${place + 1}` });
-  box.append(make("h4", {}, `Turn ${place + 1} `, make("span", { class: `badge ${turn.o}`, text: turn.o.replace("_", " ") }), turn.d ? make("span", { class: "small", text: ` ${turn.d} s` }) : null));
+  box.append(make("h4", {}, `Turn ${place + 1} `, make("span", looked ? { class: "badge", text: "looked around" } : { class: `badge ${turn.o}`, text: turn.o.replace("_", " ") }), turn.d ? make("span", { class: "small", text: ` ${turn.d} s` }) : null));
   for (const [role, ...text] of turn.p) box.append(part(`Prompt (${role})`, place > 0 || text[0].length < 1500, ...pre(text)));
   if (turn.w) box.append(callsTable(turn.w, "Failed calls before this answer"));
   if (turn.g) box.append(part("Reasoning", false, ...pre(turn.g)));
   box.append(part("Answer", true, ...pre(turn.a, "answer")));
   if (turn.q) box.append(chips(turn.q));
   if (turn.x) box.append(part("Part of the answer that was scored", false, ...pre(turn.x)));
-  if (reference) box.append(part("Compared with the reference", true, showDiff(reference, turn.x || turn.a)));
+  if (reference && !looked) box.append(compared(reference, turn.x || turn.a, isFull(turn, headline), isQuery));
   for (const [signature, scores] of turn.s) if (scores.length) box.append(make("p", { class: "who", text: `Scores by ${signature}` }), chips(scores));
   if (turn.n) box.append(make("p", { class: "who", text: `Corrected rules treat otherwise: ${turn.n.join(", ")}` }));
   if (turn.k) box.append(part("What the system tells of its work", false, pairs(turn.k, "Told by the system")));
   if (turn.i) box.append(part("Observations", false, pairs(turn.i, "Observations")));
-  if (turn.h) box.append(make("p", { class: "hint", text: `Then followed a hint: ${turn.h}` }));
+  if (turn.h) box.append(make("p", { class: "hint", text: looked ? `Then the model was told what it saw, or that it may look no more: ${turn.h}` : `Then followed a hint: ${turn.h}` }));
   return box;
 };
 const showDialogue = (data, i) => {
@@ -323,7 +335,7 @@ const showDialogue = (data, i) => {
     heading, make("p", {}, badge(outcomes[i]), " ", make("a", { class: "small", href: fragment(i), text: "link to this dialogue" })), chips(facts));
   if (kinds[i]) detail.append(make("p", { class: "hint", text: `Kind of error: ${KINDS_OF_ERROR.filter((_, at) => kinds[i] & (1 << at)).join(", ")}` }));
   if (data.e) detail.append(make("p", { class: "note", text: data.e }));
-  data.t.forEach((turn, place) => detail.append(showTurn(turn, place, data.r)));
+  data.t.forEach((turn, place) => detail.append(showTurn(turn, place, data, headline)));
   if (data.x) detail.append(callsTable(data.x, "Failed calls of the turn without an answer"));
   if (data.u) detail.append(part("Answer that could not be evaluated", true, ...pre(data.u, "answer")));
   if (data.a) detail.append(make("p", { class: "who", text: "Scores of the whole dialogue" }), chips(data.a));

@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_llmkg.errors import RunFileError, UserError
+from pytest_llmkg.errors import RunFileError, UnknownNameError, UserError
 from pytest_llmkg.plain import Json, to_plain
 from pytest_llmkg.records import Answer, Evaluation, FailedCall, ModelSpec, Prompt, RunHeader, Transcript, Turn
 from pytest_llmkg.registry import unknown_name
@@ -28,6 +28,8 @@ __all__ = [
     "DEFAULT_NAME",
     "FOLDER",
     "baseline_names",
+    "baseline_summary",
+    "baseline_title",
     "find_baseline",
     "read_slim",
     "slim_header",
@@ -69,8 +71,26 @@ def find_baseline(text: str, here: Path, root: Path) -> Path:
     if _NAME.fullmatch(text) and named.is_file():
         return named
     if _NAME.fullmatch(text):
-        raise unknown_name("baseline", text, baseline_names(root))
+        hint = f"; there is no run folder {text!r} here either"
+        raise UnknownNameError(f"{unknown_name('baseline', text, baseline_names(root))}{hint}")
     raise RunFileError(f"{path}: no such run; give a run folder, a {FILE_NAME} or the name of a baseline")
+
+
+def baseline_title(path: Path, run: str) -> str:
+    """What to call the baseline in ``path``, which was made from ``run``: its name, too, where it has one."""
+    is_named = path.suffix == ".jsonl" and path.parent.as_posix().endswith(FOLDER)
+    return f"{path.stem} (made from run {run})" if is_named else run
+
+
+def baseline_summary(name: str, root: Path) -> str:
+    """One line on the baseline ``name`` of the project in ``root``: run, date, dialogues, models."""
+    try:
+        run = index_run(root / FOLDER / f"{name}.jsonl")
+    except RunFileError as error:
+        return f"{name}: cannot be read: {error}"
+    count = f"{len(run.entries)} dialogue{'' if len(run.entries) == 1 else 's'}"
+    models = ", ".join(spec.id for spec in run.header.models)
+    return f"{name}: run {run.header.run} of {run.header.started[:10]}, {count}, models {models or 'none'}"
 
 
 def read_slim(path: Path) -> Run:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.comparability import Side
-from pytest_llmkg.baselines import read_slim
+from pytest_llmkg.baselines import baseline_title, read_slim
 from pytest_llmkg.errors import RunFileError, UserError
 from pytest_llmkg.gate import GateResult, Rule, judge, parse_rules
 from pytest_llmkg.reporting.files import write_atomically
@@ -50,6 +50,8 @@ class Gatekeeper:
 
     rules: tuple[Rule, ...]
     baseline: Side | None
+    title: str | None = None
+    """What the baseline is called; ``None``: as its run."""
 
     def judge(self, path: Path) -> GateResult:
         """The verdicts on the run in ``path``.
@@ -58,7 +60,8 @@ class Gatekeeper:
             RunFileError: it cannot be read.
         """
         now = side_of(read_slim(path), "this run")
-        return judge(now, self.baseline, self.rules, seed=now.header.seed)
+        result = judge(now, self.baseline, self.rules, seed=now.header.seed)
+        return result if self.title is None else replace(result, baseline=self.title)
 
     def judge_and_tell(self, directory: Path) -> Judged:
         """Like `judge`, and tells it everywhere.
@@ -96,7 +99,7 @@ def make_gatekeeper(rules: Iterable[str], baseline: Path | None) -> Gatekeeper |
     run = read_slim(baseline)
     if not run.transcripts:
         raise RunFileError(f"{baseline}: the run holds no dialogue, so nothing can be compared with it")
-    return Gatekeeper(parsed, side_of(run, "the baseline"))
+    return Gatekeeper(parsed, side_of(run, "the baseline"), baseline_title(baseline, run.header.run))
 
 
 def side_of(run: Run, name: str) -> Side:

@@ -12,6 +12,7 @@ import pytest
 from pytest_llmkg import options
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.session.controller import Controller
+from pytest_llmkg.session.last_word import LastWord
 from pytest_llmkg.session.state import STATE, SessionState, job_of, parameters
 from pytest_llmkg.session.wire import DIALOGUES, MISUSED, NOT_RUN
 from pytest_llmkg.session.worker import Worker
@@ -56,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     state = config.stash[STATE] = SessionState(config)
     hooks = Controller(state) if state.is_controller else Worker(state)
     config.pluginmanager.register(hooks, "llmkg-hooks")
+    if isinstance(hooks, Controller):
+        config.pluginmanager.register(LastWord(config, hooks.last_words), "llmkg-last-word")
     if options.is_active(config) and not config.getoption("help", default=False):
         try:
             from pytest_llmkg.session.live import LiveProgress
@@ -159,7 +162,7 @@ class BoundDialogue(NamedTuple):
             runner = state.runner(item.session)
             job = Job(self.case, self.model, self.iteration)
             if state.given is not None and job.name in state.given.finished:
-                pytest.skip("held in the session that this one goes on with")
+                pytest.skip("held in the session that this one resumes")
             transcript = runner.transcript(job)
         except NotRunError as error:
             item.stash[_NOT_RUN] = str(error)

@@ -7,11 +7,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.baselines import DEFAULT_NAME, FOLDER, baseline_names, find_baseline, read_slim, write_baseline
+from pytest_llmkg.baselines import (
+    DEFAULT_NAME,
+    FOLDER,
+    baseline_names,
+    baseline_summary,
+    find_baseline,
+    read_slim,
+    write_baseline,
+)
 from pytest_llmkg.commands import Command
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.gate import DEFAULT_RULE, RULES_HELP
 from pytest_llmkg.gatekeeper import JUNIT_NAME, make_gatekeeper, publish
+from pytest_llmkg.reporting.formats import plain_line
 from pytest_llmkg.reporting.verdicts import verdicts_json
 
 if TYPE_CHECKING:
@@ -56,7 +65,7 @@ def _baseline_arguments(parser: argparse.ArgumentParser) -> None:
     setting.add_argument("run_path", metavar="RUN", type=Path, help="run folder or run file")
     setting.add_argument("--name", default=DEFAULT_NAME, help=f"(default: {DEFAULT_NAME})")
     setting.set_defaults(act=_set_baseline)
-    listing = actions.add_parser("list", help=f"lists the baselines in {FOLDER}")
+    listing = actions.add_parser("list", help=f"lists the baselines in {FOLDER} with run, date and models")
     listing.set_defaults(act=_list_baselines)
 
 
@@ -80,7 +89,7 @@ def _set_baseline(options: argparse.Namespace) -> int:
 
 def _list_baselines(_options: argparse.Namespace) -> int:
     for name in baseline_names(Path.cwd()):
-        print(name)
+        print(plain_line(baseline_summary(name, Path.cwd())))
     return 0
 
 

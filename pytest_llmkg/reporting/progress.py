@@ -19,8 +19,8 @@ MOST_MODELS = 12
 GAP = "  "
 LEAST_NAME = 8
 """Columns that a model's name keeps in any case."""
-OPTIONAL = ("retries", "tokens", "percent", "in flight", "cost", "errors", "mean", "left")
-"""Columns that a narrow terminal loses, the least important one first."""
+OPTIONAL = ("tokens", "percent", "retries", "in flight", "cost", "errors", "mean", "left")
+"""Columns that a narrow terminal loses, the least important one first; without any retry that column is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +165,17 @@ def _cells(progress: ModelProgress, left: float | None, *, ended: bool) -> dict[
         "percent": f"{min(100 * done // planned, 100)}%" if planned > 0 else "",
         "in flight": f"{progress.in_flight}{limit} in flight" if progress.in_flight or not ended else "",
         "errors": f"{progress.errors} {'error' if progress.errors == 1 else 'errors':<6}",
-        "retries": f"{progress.retries} {'retry' if progress.retries == 1 else 'retries':<7}",
-        "mean": f"mean {_score(progress.mean):>5}",
+        "retries": "" if not progress.retries else f"{progress.retries} {_retries(progress.retries):<7}",
+        # At the end the leaderboard follows, whose mean is that of task labels, and whose cost is that of all sessions.
+        "mean": "" if ended else f"mean {_score(progress.mean):>5}",
         "tokens": "" if progress.tokens is None else f"{_short(progress.tokens)} tokens",
-        "cost": _dollars(progress.cost),
+        "cost": f"spent {_dollars(progress.cost)}" if ended and progress.cost is not None else _dollars(progress.cost),
         "left": _remaining(progress, left, ended=ended),
     }
+
+
+def _retries(number: int) -> str:
+    return "retry" if number == 1 else "retries"
 
 
 def _aligned(rows: Sequence[tuple[str, Mapping[str, str]]], width: int) -> list[str]:

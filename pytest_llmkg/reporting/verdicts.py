@@ -3,7 +3,7 @@
 The section ``gate`` of ``report.json`` (and ``llmkg gate --json``):
 
 - ``schema``: 1, the number of this layout;
-- ``passed``: whether the gate passed; ``run``, ``baseline`` (null without one), ``rules`` (as given, with the default);
+- ``passed``: whether the gate passed; ``run``, ``baseline`` (what it is called: name and run; null without one), ``rules`` (as given, with the default);
 - ``verdicts``: a list of ``rule``, ``model`` and ``label`` (null: all together), ``passed``, ``value`` (null: could not
   be measured), ``limit``, ``text``, ``note`` (null: none), ``blind`` (no scores could have failed it, since they are
   too few). What ``value`` is depends on the rule: the difference of means (``drop``), the corrected one-sided p
@@ -25,7 +25,15 @@ from pytest_llmkg.reporting.markdown_tables import escaped, table
 if TYPE_CHECKING:
     from pytest_llmkg.gate import GateResult, Verdict
 
-__all__ = ["github_annotations", "headline_of", "verdict_lines", "verdicts_json", "verdicts_junit", "verdicts_markdown"]
+__all__ = [
+    "github_annotations",
+    "headline_of",
+    "last_line",
+    "verdict_lines",
+    "verdicts_json",
+    "verdicts_junit",
+    "verdicts_markdown",
+]
 
 GATE_SCHEMA = 1
 
@@ -51,6 +59,11 @@ def headline_of(result: GateResult) -> str:
     parts = [f"{len(result.failed)} of {_number(count, 'verdict')} failed"] if result.failed else []
     parts += [f"{_number(hindering, 'finding')} not allowed"] if hindering else []
     return f"gate FAILED{against}: {', '.join(parts) or 'nothing was judged'}{told}"
+
+
+def last_line(result: GateResult) -> str:
+    """`headline_of` for a terminal: ASCII only."""
+    return _plain(headline_of(result))
 
 
 def _saw_nothing(result: GateResult) -> bool:

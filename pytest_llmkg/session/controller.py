@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_llmkg.errors import LlmkgError
+from pytest_llmkg.session.last_word import NotRun, columns_of, shown_path, unfinished
 from pytest_llmkg.session.wire import DIALOGUES, INPUT, MISUSED, NOT_RUN, PROBLEMS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Controller:
     def __init__(self, state: SessionState) -> None:
         self._state = state
         self._config = state.config
-        self._not_run: Counter[str] = Counter()
+        self._not_run = NotRun()
         self._server: DeskServer | None = None
         self._address: tuple[int, str] = (0, "")
         self._run_again: dict[str, bool] = {}  # and whether it did
@@ -136,7 +136,7 @@ class Controller:
         held = report.__dict__.pop(DIALOGUES, ())
         reason = report.__dict__.pop(NOT_RUN, None)
         if reason is not None:
-            self._not_run[reason] += 1
+            self._not_run.add(reason)
         self._record(held)
         if report.nodeid in self._run_again and report.outcome != _RERUN:
             self._run_again[report.nodeid] = True
@@ -168,12 +168,12 @@ class Controller:
             problem = f"{node_id} was not run again after its worker died"
             state.problems.append(problem)
             self._guarded(partial(state.keeper().record_lost, node_id, problem))
-        for reason, number in self._not_run.items():
-            again = f"; go on with --llmkg-resume={_shown(state.keeper().directory, self._config)}"
-            state.problems.append(f"{number} dialogue(s) were not run, since {reason}{again}")
         if state.built_keeper is not None:
+            state.problems += self._not_run.sentences(shown_path(state.built_keeper.directory, self._config))
             try:
-                state.finished = state.built_keeper.finish(_columns(self._config))
+                state.finished = state.built_keeper.finish(columns_of(self._config))
+                if self._server is not None:
+                    state.built_keeper.tally.complete(state.built_keeper.directory, state.built_keeper.resumed)
             except Exception as error:  # noqa: BLE001  (recorded, shown in the summary, and the session fails)
                 state.problems.append(f"no report was written: {type(error).__name__}: {error}")
         if state.finished is not None and state.finished.problem:
@@ -198,11 +198,23 @@ class Controller:
             for line in state.finished.lines:
                 terminalreporter.write_line(line)
             terminalreporter.write_line("")
-            terminalreporter.write_line(f"leaderboard: {_shown(Path(state.finished.page), config)}")
+            terminalreporter.write_line(f"leaderboard: {shown_path(Path(state.finished.page), config)}")
         if state.built_keeper is not None:
-            terminalreporter.write_line(f"run file: {_shown(state.built_keeper.directory / 'run.jsonl', config)}")
+            terminalreporter.write_line(f"run file: {shown_path(state.built_keeper.directory / 'run.jsonl', config)}")
         for problem in state.problems:
             terminalreporter.write_line(f"llmkg: {problem}", red=True)
+
+    def last_words(self) -> list[str]:
+        """What is to be said below pytest's last line: of the gate, and of dialogues that were not run."""
+        from pytest_llmkg.reporting.verdicts import last_line
+
+        keeper, words = self._state.built_keeper, []
+        if self._judged is not None:
+            words.append(last_line(self._judged.result))
+        missing = None if keeper is None else unfinished(self.progress(), shown_path(keeper.directory, self._config))
+        if missing is not None and keeper is not None and (keeper.directory / "run.jsonl").is_file():
+            words.append(missing)
+        return words
 
     def progress(self) -> list[ModelProgress]:
         """How far each model is; may be called from any thread."""
@@ -281,15 +293,3 @@ class Controller:
             self._server = DeskServer(self._state.desk(processes), self._begin_run_file)
             address = self._state.loop().run(self._server.start())
             self._address = (address.port, address.token)
-
-
-def _columns(config: pytest.Config) -> int:
-    """Columns of the terminal; pytest has none under ``-p no:terminal``."""
-    has_terminal = config.pluginmanager.has_plugin("terminalreporter")
-    return max(config.get_terminal_writer().fullwidth if has_terminal else 80, 60)
-
-
-def _shown(path: Path, config: pytest.Config) -> Path:
-    """``path`` from where the user stands, if it is below."""
-    here = config.invocation_params.dir
-    return path.relative_to(here) if path.is_relative_to(here) else path

@@ -10,6 +10,7 @@ from pytest_llmkg.analysis.dialogue import headline
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from pytest_llmkg.records import Answer, Transcript
     from pytest_llmkg.store import RunIndex
@@ -79,6 +80,7 @@ class Tally:
         key = (transcript.label, transcript.case, transcript.model, transcript.iteration)
         now = (1, int(transcript.error is not None), int(score is not None), score or 0.0)
         tokens, cost = spent(transcript)
+        cost = 0.0 if _was_free(transcript) else cost
         with self._lock:
             if transcript.model not in self._counts:
                 return
@@ -94,6 +96,31 @@ class Tally:
                 cost=count.cost if cost is None else cost + (count.cost or 0.0),
             )
 
+    def complete(self, directory: Path, resumed: RunIndex | None) -> None:
+        """Counts, at the end, the dialogues of the run in ``directory`` that no process told of.
+
+        Those are what workers held ahead of tests that never ran; of a run that was ``resumed`` only what is new.
+        Does nothing when all that was planned has ended.
+
+        Raises:
+            RunFileError: the run cannot be read.
+        """
+        with self._lock:
+            is_whole = all(count.ended + count.kept >= count.planned for count in self._counts.values())
+            known = set(self._ended)
+        if is_whole:
+            return
+        from pytest_llmkg.store import index_run
+
+        run = index_run(directory)
+        for key in run.entries:
+            found = (key.label, key.case, key.model, key.iteration)
+            if found in known:
+                continue
+            transcript = run.read(key)
+            if resumed is None or key not in resumed.entries or resumed.read(key) != transcript:
+                self.add(transcript)
+
     def _score(self, transcript: Transcript) -> float | None:
         info = self._infos.get(transcript.task)
         return None if info is None or transcript.error is not None else headline(transcript, info)
@@ -105,7 +132,7 @@ class Tally:
 
 
 def spent(transcript: Transcript) -> tuple[int, float | None]:
-    """Tokens and US dollars of every call, those that failed included."""
+    """Tokens and US dollars of every call, those that failed included; None when nothing is known of the cost."""
     answers: list[Answer] = [turn.answer for turn in transcript.turns]
     if transcript.unevaluated is not None:
         answers.append(transcript.unevaluated)
@@ -117,7 +144,16 @@ def spent(transcript: Transcript) -> tuple[int, float | None]:
     return tokens, sum(costs) if costs else None
 
 
+def _was_free(transcript: Transcript) -> bool:
+    """Whether all of it came from the cache, which costs nothing."""
+    answers = [turn.answer for turn in transcript.turns]
+    if transcript.unevaluated is not None:
+        answers.append(transcript.unevaluated)
+    calls = [*transcript.failed_calls, *(call for answer in answers for call in answer.failed_calls)]
+    return bool(answers) and not calls and all(answer.from_cache for answer in answers)
+
+
 def spent_before(run: RunIndex | None) -> list[tuple[str, float]]:
-    """Model and US dollars of each dialogue of a run that is gone on with, as far as known."""
+    """Model and US dollars of each dialogue of a run that is resumed, as far as known."""
     costs = [] if run is None else [(key.model, spent(run.read(key))[1]) for key in run.entries]
     return [(model, cost) for model, cost in costs if cost is not None]

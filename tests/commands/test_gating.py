@@ -159,10 +159,15 @@ def test_baseline_commands(runs: dict[str, str], tmp_path: Path, capsys: pytest.
     assert main(["baseline", "set", str(stored(tmp_path / "e", one_model([1.0, None]))), "--name", "other"]) == 0
     assert "1 of them ended as errors" in capsys.readouterr().err
     assert main(["baseline", "list"]) == 0
-    assert capsys.readouterr().out == "main\nother\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "main: run good of 2026-01-01, 6 dialogues, models m",
+        "other: run e of 2026-01-01, 2 dialogues, models m",
+    ]
     assert len(read_run(tmp_path / "reports" / "baselines" / "main.jsonl").transcripts) == 6
     assert main(["gate", runs["good"], "--baseline", "main"]) == 0
+    capsys.readouterr()
     assert main(["gate", runs["bad"], "--baseline", "main"]) == 1
+    assert "gate FAILED against baseline main (made from run good): " in capsys.readouterr().out
     assert main(["baseline", "set", runs["good"], "--name", "../x"]) == 2
     assert "no name of a baseline" in capsys.readouterr().err
 

@@ -40,7 +40,9 @@ def test_equal_run_passes(project: Project, spread: tuple[str, ...]) -> None:
     )
     assert result.ret == pytest.ExitCode.OK
     blind = "1 of 5 verdicts could not have failed (too few cases)"
-    result.stdout.fnmatch_lines(["*= llmkg gate =*", f"gate passed against baseline main-run: 5 verdicts*{blind}"])
+    result.stdout.fnmatch_lines(
+        ["*= llmkg gate =*", f"gate passed against baseline main (made from run main-run): 5 verdicts*{blind}"]
+    )
     report = json.loads((project.path / "run" / "report.json").read_text(encoding="utf-8"))
     assert report["gate"]["passed"] is True
     assert [finding["fails"] for finding in report["gate"]["findings"]] == [False]
@@ -55,7 +57,14 @@ def test_worse_run_fails_though_every_test_passes(project: Project, spread: tupl
     result.assert_outcomes(passed=3)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        ["gate FAILED against baseline main-run: 1 of 1 verdict failed", "FAIL  drop:0.5*mean 0.3333, was 1.0000*"]
+        [
+            "gate FAILED against baseline main (made from run main-run): 1 of 1 verdict failed",
+            "FAIL  drop:0.5*mean 0.3333, was 1.0000*",
+            "*= 3 passed in *",
+        ]
+    )
+    assert result.outlines[-1] == (
+        "llmkg: gate FAILED against baseline main (made from run main-run): 1 of 1 verdict failed"
     )
     assert json.loads((project.path / "run" / "report.json").read_text(encoding="utf-8"))["gate"]["passed"] is False
 
@@ -179,6 +188,6 @@ def test_resuming_a_finished_run_is_judged(project: Project) -> None:
     model = baseline(project, ":bob", ":bob", ":bob")
     result = project.run(f"--models={model}", "--llmkg-baseline=main", "--llmkg-resume=main-run")
     result.stdout.fnmatch_lines(
-        ["gate passed against baseline main-run, but nothing could be judged: 1 of 1 verdict *"]
+        ["gate passed against baseline main (made from run main-run), but nothing could be judged: 1 of 1 verdict *"]
     )
     assert result.ret == pytest.ExitCode.OK

@@ -78,6 +78,7 @@ def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
     assert server.count == 5
     result.assert_outcomes(passed=5, skipped=7)
     result.stdout.fnmatch_lines(["llmkg: 7 dialogue(s) were not run, since --llmkg-max-cost=5 *--llmkg-resume=run"])
+    assert result.outlines[-1] == "llmkg: 7 of 12 dialogues not run; resume with --llmkg-resume=run"
     assert (project.path / "run" / "leaderboard.html").is_file()
     assert len(project.scores()) == 5
     assert project.errors() == {}

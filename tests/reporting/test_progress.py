@@ -121,6 +121,16 @@ def test_the_end_says_what_did_not_run() -> None:
     assert lines[0].endswith("442 not run")
     assert lines[1].endswith("  done")
     assert "in flight" not in "".join(lines)
+    # The leaderboard beneath has another mean, of task labels, and the cost of all sessions.
+    assert "mean" not in "".join(lines)
+    assert "  spent $0.43" in lines[0]
+
+
+def test_retries_are_shown_where_there_are_any_and_outlast_tokens() -> None:
+    quiet = replace(GPT, retries=0)
+    assert "retr" not in progress_line(quiet, 35.2, 120)
+    assert "3 retries" in progress_line(GPT, 35.2, 85)
+    assert "tokens" not in progress_line(GPT, 35.2, 85)
 
 
 def test_escapes_in_a_name_are_harmless() -> None:

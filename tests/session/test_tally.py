@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from pytest_llmkg.records import Answer, FailedCall, ModelSpec, Transcript, Usage
 from pytest_llmkg.session.tally import Count, Tally
-from tests.builders import DIALOGUE, FLAT, make_transcript, make_turn
+from pytest_llmkg.store import FILE_NAME, RunIndex, RunWriter, index_run
+from tests.builders import DIALOGUE, FLAT, make_header, make_transcript, make_turn
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_llmkg.suite import Suite
 
 MODELS = ("m", "n")
@@ -75,6 +78,10 @@ def recount(model: str, seen: list[Transcript]) -> dict[str, object]:
         used += [answer.usage for answer in got if not answer.from_cache]
         used += [call.usage for call in (*one.failed_calls, *(c for answer in got for c in answer.failed_calls))]
     costs = [usage.cost for usage in used if usage.cost is not None]
+    for one in mine:
+        got = [turn.answer for turn in one.turns] + ([one.unevaluated] if one.unevaluated else [])
+        called = one.failed_calls or any(answer.failed_calls or not answer.from_cache for answer in got)
+        costs += [0.0] if got and not called else []
     return {
         "ended": len(last),
         "errors": sum(one.error is not None for one in last),
@@ -119,6 +126,40 @@ def test_a_price_of_zero_is_known_and_an_unknown_price_is_none() -> None:
     assert tally.of("m").cost is None
     tally.add(make_transcript(make_turn({"f1": 1.0}, usage=Usage(1, 1, 0.0)), case="c2"))
     assert tally.of("m").cost == 0.0
+
+
+def test_answers_from_the_cache_cost_nothing_which_is_known() -> None:
+    tally, turn = new_tally(), make_turn({"f1": 1.0}, usage=Usage(1, 1))
+    tally.add(make_transcript(replace(turn, answer=replace(turn.answer, from_cache=True))))
+    assert tally.of("m").cost == 0.0
+    assert tally.of("m").tokens == 0
+
+
+def write_run(path: Path, *transcripts: Transcript) -> RunIndex:
+    with RunWriter(path / FILE_NAME) as writer:
+        writer.header(make_header("m", "n"))
+        for one in transcripts:
+            writer.transcript(one)
+    return index_run(path)
+
+
+def test_the_end_counts_what_no_process_told_of(tmp_path: Path) -> None:
+    """Of an earlier session only what was held again; what was counted already is not counted twice."""
+    usage = Usage(10, 5, 0.25)
+    old = make_transcript(make_turn({"f1": 0.0}, usage=usage), error="503", case="old")
+    again = make_transcript(make_turn({"f1": 0.0}, usage=usage), error="503", case="again")
+    for name in ("before", "now"):
+        (tmp_path / name).mkdir()
+    resumed = write_run(tmp_path / "before", old, again)
+    told = make_transcript(make_turn({"f1": 0.5}, usage=usage), case="told")
+    ahead = make_transcript(make_turn({"f1": 1.0}, usage=usage), case="ahead")
+    mended = make_transcript(make_turn({"f1": 1.0}, usage=usage), case="again")
+    write_run(tmp_path / "now", old, again, told, ahead, mended)
+    tally = new_tally()
+    tally.plan({"m": 5, "n": 0}, ())
+    tally.add(told)
+    tally.complete(tmp_path / "now", resumed)
+    assert tally.of("m") == Count(planned=5, ended=3, scored=3, total=2.5, tokens=45, cost=0.75)
 
 
 def test_what_is_planned_and_what_was_held_before() -> None:

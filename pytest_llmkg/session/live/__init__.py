@@ -62,10 +62,14 @@ class LiveProgress:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Begins with the first test."""
+        """Begins with the first test; after the last one only the final lines are to come."""
         if not self._config.getoption("collectonly", default=False):
             self.start()
-        return (yield)
+        try:
+            return (yield)
+        finally:
+            if self._display is not None:
+                self._display.fall_silent()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self) -> Generator[None, object, object]:
@@ -140,6 +144,7 @@ class _Display:
         self._due = FIRST
         self._reported: dict[str, tuple[int, int]] = {}
         self._is_paused = False
+        self._is_silent = False
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="llmkg-progress", daemon=True)
 
@@ -156,6 +161,10 @@ class _Display:
             columns = self._terminal.size()[0] - 1 - len(PREFIX)
             self._terminal.append([PREFIX + line for line in progress_lines(models, elapsed, columns, ended=True)])
         self._terminal.release()
+
+    def fall_silent(self) -> None:
+        """Plain lines end; a block goes on, since what is in flight may take some seconds."""
+        self._is_silent = self._mode == "lines"
 
     def pause(self) -> None:
         self._is_paused = True
@@ -183,7 +192,7 @@ class _Display:
             lines = progress_lines(models, elapsed, columns - 1, left=left, most=most)[: max(rows - 2, 0)]
             # Asked again with the lock held: the debugger may have come in between.
             self._terminal.draw(lines, unless=lambda: self._is_paused)
-        elif elapsed >= self._due:
+        elif elapsed >= self._due and not self._is_silent:
             self._due = elapsed + EVERY
             lines = progress_lines(models, elapsed, columns - 1 - len(PREFIX), left=left)
             news = self._news(models, lines)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Endings", "endings_of"]
 
 KINDS = ("full", "partial", "zero", "unparsable", "no_answer", "error", "missing")
-"""Scored with 1 or more; in between; with 0 or less; an answer that cannot be parsed; an empty one; a dialogue that broke
-off; an evaluated one without the headline score."""
+"""Scored with 1 or more; in between; with 0 or less; an answer that cannot be parsed; an empty one; a dialogue that
+broke off; an evaluated one without the headline score."""
 
 _ROUNDING = 1e-9
 

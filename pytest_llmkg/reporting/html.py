@@ -6,10 +6,11 @@ import base64
 import hashlib
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.gains import LOOKS, looks_around
 from pytest_llmkg.reporting import formats
+from pytest_llmkg.reporting.capabilities import capabilities_view
 from pytest_llmkg.reporting.cards import model_cards, task_cards
 from pytest_llmkg.reporting.dialogue_files import DialogueData, inline_data
 from pytest_llmkg.reporting.dialogues import dialogue_groups
@@ -68,7 +69,7 @@ def render_page(report: Report, now: datetime, data: DialogueData | None = None)
         looks=sorted(LOOKS),
         looking=list(dict.fromkeys(one.task for one in report.transcripts if looks_around(one))),
         **question_facts(report),
-        capabilities=_capabilities(report),
+        capabilities=capabilities_view(figures.published.capabilities),
         now=now.strftime("%Y-%m-%d %H:%M UTC"),
         families=[(name, len(list(found))) for name, found in groupby(view.family for view in report.labels)],
         labels_as_rows=len(report.labels) > max(MOST_COLUMNS, len(report.models)),
@@ -115,16 +116,6 @@ def _inline_texts(report: Report, data: DialogueData) -> str:
         return "[]"
     keys = (key for key, _ in groupby((t.model, t.label) for t in report.transcripts))
     return script_safe(f"[{','.join(f'[{data.groups[key].part()}]' for key in keys)}]")
-
-
-def _capabilities(report: Report) -> dict[str, Any]:
-    """By definition: the names of its capabilities, and the scores by (model, capability)."""
-    found: dict[str, Any] = {}
-    for score in report.figures.published.capabilities:
-        names, scores = found.setdefault(score.definition, ({}, {}))
-        names[score.capability] = None
-        scores[score.model, score.capability] = score
-    return {name: (tuple(names), scores) for name, (names, scores) in found.items()}
 
 
 @cache

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.analysis.passing import pass_rows
+from pytest_llmkg.reporting.capabilities import drawn_definitions
 from pytest_llmkg.reporting.effort_table import by_score, ordered_stages
 from pytest_llmkg.reporting.formats import brief
 from pytest_llmkg.reporting.plots.sheet import Plot
@@ -25,7 +26,6 @@ _MOST_POINTS = 60_000
 """Single values that box plots draw in all; with more, pages become large and slow."""
 _MOST_BOXES = 2_000
 _MOST_CURVES = 8
-_FITTED = "as-printed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,16 @@ def pictures_of(report: Report) -> Pictures:
         return Pictures(plots.plot_css(), missing=reason)
 
     figures, names = report.figures, [view.row.model for view in report.models]
+    capabilities = figures.published.capabilities
     drawn = {
         "ranking": plots.ranking_plot(figures.ranking, figures.intervals.models),
         "compass": plots.compass_plot(
-            figures.published.capabilities, names[:_OVERLAID], definitions=_definitions(report), ident="plot-compass"
+            capabilities, names[:_OVERLAID], definitions=drawn_definitions(capabilities), ident="plot-compass"
         ),
-        "gain": plots.gain_plot(figures.gains, names),
+        "gain": plots.gain_plot(figures.gains, names, title="First, last and best answer of a dialogue"),
         "cost": plots.pareto_plot(figures.costs, "cost"),
         "seconds": plots.pareto_plot(figures.seconds, "seconds"),
-        "endings": plots.outcomes_plot(_outcomes(report)),
+        "endings": plots.outcomes_plot(_outcomes(report), title="Endings by model"),
         "preference": plots.preference_plot(figures.published.preferences),
         "size": plots.size_plot(_sizes(report)),
     }
@@ -98,16 +99,10 @@ def _compasses(report: Report, names: list[str]) -> dict[str, Plot]:
 
     scores = report.figures.published.capabilities
     return {
-        name: plots.compass_plot(scores, [name], definitions=_definitions(report), ident=f"plot-card-{place}")
+        name: plots.compass_plot(scores, [name], definitions=drawn_definitions(scores), ident=f"plot-card-{place}")
         for place, name in enumerate(names)
         if any(score.model == name and score.mean is not None for score in scores)
     }
-
-
-def _definitions(report: Report) -> list[str]:
-    """The definitions that are drawn: all but the fitted one, whose capabilities have the names of the written one."""
-    names = dict.fromkeys(score.definition for score in report.figures.published.capabilities)
-    return [name for name in names if name != _FITTED] or list(names)
 
 
 def _stages(report: Report) -> list[StageRow]:

@@ -107,7 +107,7 @@ def test_a_compass_breaks_its_line_at_a_missing_value_and_marks_incomplete_ones(
     scores = [CapabilityScore("d", k, "m", v, 4, 4, 2, (), ("lacks T",) if k == "E" else ()) for k, v in means.items()]
     plot = compass_plot(scores, ["m"])
     assert plot.description == "m: N 1.00, E 0.50 (incomplete), S no value, W 0.25."
-    assert plot.notes == ("m: E lacks some of its tasks.",)
+    assert plot.notes == ("E lacks some of the tasks.",)
     (svg,) = plot.svgs
     assert len([t for t in texts(svg) if t == "no value"]) == 1
     markers = {name: tipped(svg, f"m, {name}:") for name in means}

@@ -82,9 +82,20 @@ def _sentence(found: Scores, axes: Sequence[Axis], model: str) -> str:
 def _notes(found: Scores, axes: Sequence[Axis], shown: Sequence[str], drawn: Sequence[str], asked: int) -> list[str]:
     notes = [f"{model} has no value on any axis." for model in shown if model not in drawn]
     notes += [f"Only the first {MOST_MODELS} of {asked} models are drawn."] if asked > MOST_MODELS else []
+    return notes + _lacking(found, axes, drawn)
+
+
+def _lacking(found: Scores, axes: Sequence[Axis], drawn: Sequence[str]) -> list[str]:
+    """Which capabilities lack tasks: one sentence for all models that lack the same."""
+    same: dict[tuple[str, ...], list[str]] = {}
     for model in drawn:
-        lacking = [axis[1] for axis in axes if (one := found.get((axis, model))) and not one.complete]
-        notes += [f"{model}: {', '.join(lacking)} lacks some of its tasks."] if lacking else []
+        lacking = tuple(axis[1] for axis in axes if (one := found.get((axis, model))) and not one.complete)
+        same.setdefault(lacking, []).append(model)
+    notes = []
+    for lacking, models in same.items():
+        of = "" if len(drawn) == 1 else " of these models" if len(models) == len(drawn) else f" of {', '.join(models)}"
+        which = "All capabilities" if len(lacking) == len(axes) else ", ".join(lacking)
+        notes += [f"{which}{of} {'lacks' if len(lacking) == 1 else 'lack'} some of the tasks."] if lacking else []
     return notes
 
 

@@ -49,7 +49,7 @@ def pass_plot(
     chosen = {model: curves[model] for model in order}
     ks = sorted({k for found in chosen.values() for k in found})
     threshold = min(row.threshold for found in chosen.values() for row in found.values())
-    notes = [f"An answer counts as good from a score of {plain_number(threshold)} on."]
+    notes = [f"An answer is good if its score is {plain_number(threshold)}{'' if threshold >= 1 else ' or more'}."]
     if ks == [1]:
         notes.append("Every case was asked once, so there is no curve.")
     counts = {model: {(row.cases, row.labels) for row in found.values()} for model, found in chosen.items()}

@@ -17,7 +17,9 @@ _CUT = "\N{HORIZONTAL ELLIPSIS}"
 # A provider or connector and what comes after it; other texts with slashes are no paths.
 _PATH = re.compile(r"[\w.:-]+(?:(?:/|--)[\w.:-]+?)*(?:/|--)([\w.:][\w.: -]{2,})")
 # A note on one model: its name, and what is said of it.
-_OF_A_MODEL = re.compile(r"(.+?) ((?:is not in the picture|has no interval|has no mean)\b.*)", re.DOTALL)
+_OF_A_MODEL = re.compile(
+    r"(.+?) ((?:is not in the picture|has no (?:interval|mean|value|dialogue|such)|tells no time)\b.*)", re.DOTALL
+)
 _PART = re.compile(r"[A-Z]*[^A-Z\W_]*[\W_]*|.")
 _SLIM = frozenset("iljtfr.,:;|!'()[]{}/\\- I")
 _BROAD = frozenset("mwMWOQG@%\N{EM DASH}\N{HORIZONTAL ELLIPSIS}")

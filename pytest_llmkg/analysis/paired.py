@@ -4,6 +4,7 @@ The unit is the case: iterations are averaged first, then the two are subtracted
 the same, as in the leaderboard's mean, however many cases it has. Cases under several labels of one task (the same
 question in two formats) are flipped and drawn together. A label with a single case is compared iteration by
 iteration; that speaks for this case only. Cases with a value on one side only cannot be compared: they are named.
+Limits of differences of scores that all lie between 0 and 1 stay between -1 and 1, since nothing else is possible.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Comparison", "Unmatched", "compare", "compare_all", "compare_labels"]
+__all__ = ["Comparison", "Unmatched", "compare", "compare_all", "compare_labels", "within_1"]
 
 _TIE = 1e-12
 _AT_ONCE = 1000
@@ -114,14 +115,22 @@ def compare_all(
     if not chosen or not blocks:
         return tuple(_nothing(pair, left) for pair, left in zip(chosen, unmatched, strict=True))
     found: list[Comparison] = []
+    bounded = all(0 <= value <= 1 for values_of_case in values.by_case.values() for value in values_of_case)
     for start in range(0, len(chosen), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         differing, means = _differences(blocks, values.models, chosen[part])
         intervals = bootstrap_intervals(differing, seed=seed, draws=draws, level=level)
+        intervals = tuple(map(within_1, intervals)) if bounded else intervals
         tests = sign_flip_test(*_statistic(differing), seed=seed, flips=flips)
         found += _comparisons(chosen[part], unmatched[part], differing, (means, intervals, tests))
     adjusted = holm(one.p for one in found)
     return tuple(replace(one, adjusted_p=p) for one, p in zip(found, adjusted, strict=True))
+
+
+def within_1(one: Interval) -> Interval:
+    """``one`` with limits from -1 to 1: what differences of scores between 0 and 1 can be."""
+    low, high = one.low, one.high
+    return one if low is None or high is None else replace(one, low=max(low, -1.0), high=min(high, 1.0))
 
 
 def _differences(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pytest_llmkg.analysis.aggregates import ModelRow
 
@@ -30,11 +30,13 @@ class Front:
         best: the points for which no other costs at most as much and scores at least as high, with one of both better.
         dominated: the others.
         left_out: model and reason of those that cannot be placed, by model.
+        references: points that are shown beside them, but beat nobody and are beaten by nobody.
     """
 
     best: tuple[Point, ...]
     dominated: tuple[Point, ...]
     left_out: tuple[tuple[str, str], ...]
+    references: tuple[Point, ...] = ()
 
 
 def pareto_front(points: Iterable[Point]) -> Front:
@@ -57,22 +59,29 @@ def pareto_front(points: Iterable[Point]) -> Front:
     return Front(tuple(point for _, _, point in best), tuple(dominated), tuple(sorted(left_out)))
 
 
-def cost_front(rows: Sequence[ModelRow]) -> Front:
-    """By US dollars a dialogue; models with a wholly or partly unknown cost, or without some label, are left out."""
+def cost_front(rows: Sequence[ModelRow], references: Collection[str] = ()) -> Front:
+    """By US dollars a dialogue; models with a wholly or partly unknown cost, or without some label, are left out.
+
+    Models of ``references`` are no part of the front.
+    """
     points = [Point(row.model, _each(row, row.cost) if row.cost_known else None, row.mean) for row in rows]
-    return _complete(rows, points)
+    return _complete(rows, points, references)
 
 
-def seconds_front(rows: Sequence[ModelRow]) -> Front:
-    """By seconds a dialogue; models without some label are left out."""
-    return _complete(rows, [Point(row.model, _each(row, row.seconds), row.mean) for row in rows])
+def seconds_front(rows: Sequence[ModelRow], references: Collection[str] = ()) -> Front:
+    """By seconds a dialogue; models without some label are left out, ``references`` are no part of the front."""
+    return _complete(rows, [Point(row.model, _each(row, row.seconds), row.mean) for row in rows], references)
 
 
 def _each(row: ModelRow, whole: float | None) -> float | None:
     return None if whole is None or row.counts.total == 0 else whole / row.counts.total
 
 
-def _complete(rows: Sequence[ModelRow], points: Sequence[Point]) -> Front:
-    found = pareto_front(point for row, point in zip(rows, points, strict=True) if not row.incomplete)
+def _complete(rows: Sequence[ModelRow], points: Sequence[Point], references: Collection[str]) -> Front:
+    whole = [point for row, point in zip(rows, points, strict=True) if not row.incomplete]
+    found = pareto_front(point for point in whole if point.model not in references)
+    beside = pareto_front(point for point in whole if point.model in references)
     lacking = [(row.model, "it lacks some label, so its score cannot be compared") for row in rows if row.incomplete]
-    return Front(found.best, found.dominated, tuple(sorted([*found.left_out, *lacking])))
+    shown = sorted((*beside.best, *beside.dominated), key=lambda point: (point.price or 0.0, point.model))
+    left_out = tuple(sorted([*found.left_out, *beside.left_out, *lacking]))
+    return Front(found.best, found.dominated, left_out, tuple(shown))

@@ -12,6 +12,7 @@ from pytest_llmkg.analysis.corrections import CorrectionRow, changes_of, correct
 from pytest_llmkg.analysis.effort import EffortRow, effort_tables
 from pytest_llmkg.analysis.gains import GainRow, gain_rows, last_gain
 from pytest_llmkg.analysis.intervals import Interval, ScoreIntervals, score_intervals
+from pytest_llmkg.analysis.paired import within_1
 from pytest_llmkg.analysis.pareto import Front, cost_front, seconds_front
 from pytest_llmkg.analysis.passing import PassRow, pass_rows
 from pytest_llmkg.analysis.published import analyse_published
@@ -77,6 +78,7 @@ def figures_of(
     infos: Sequence[TaskInfo],
     rows: Sequence[ModelRow],
     asking: frozenset[str],
+    references: frozenset[str],
     seed: int,
 ) -> Figures:
     """The statistics of ``transcripts``.
@@ -86,25 +88,28 @@ def figures_of(
         infos: their tasks.
         rows: the ranking.
         asking: task labels that put questions to systems.
+        references: models that are shown, but neither ranked nor tested nor on any front.
         seed: of all random draws.
     """
     values = headline_values(transcripts, infos)
-    ranking = rank_models(values, seed=seed)
+    ranking = rank_models(values, seed=seed, references=references)
     k = _answers_to_a_case(values)
     efforts = efforts_of(transcripts)
     spent = [_of_calls(row, efforts) for row in rows]
     asked = [transcript for transcript in transcripts if transcript.label in asking]
+    gains = gain_rows(transcripts, infos)
+    gained = _finite(score_intervals(values_of(transcripts, infos, last_gain), seed=seed)).labels
     questions, by_label = effort_tables(asked, {info.name: info for info in infos})
     return Figures(
         values=values,
         intervals=_finite(score_intervals(values, seed=seed)),
         ranking=ranking,
         ranks={rank.model: rank for rank in ranking.rows},
-        gains=gain_rows(transcripts, infos),
-        gain_intervals=_finite(score_intervals(values_of(transcripts, infos, last_gain), seed=seed)).labels,
+        gains=gains,
+        gain_intervals={key: within_1(one) for key, one in gained.items()} if _are_0_to_1(gains) else gained,
         spent={row.model: row for row in spent},
-        costs=cost_front(spent),
-        seconds=seconds_front(spent),
+        costs=cost_front(spent, references),
+        seconds=seconds_front(spent, references),
         published=analyse_published(transcripts, infos),
         rules=_rules(transcripts, infos),
         passing=pass_rows(values, k) if k > 1 else (),
@@ -114,6 +119,11 @@ def figures_of(
         questions=questions,
         questions_by_label=by_label,
     )
+
+
+def _are_0_to_1(gains: Sequence[GainRow]) -> bool:
+    means = (mean for row in gains for mean in (row.first, row.last, row.best))
+    return all(mean is None or 0 <= mean <= 1 for mean in means)
 
 
 def _of_calls(row: ModelRow, efforts: Mapping[str, Effort]) -> ModelRow:

@@ -70,15 +70,15 @@ def plain_line(text: str) -> str:
 
 
 def score(value: Number | None) -> str:
-    """Three decimals."""
-    return NONE if value is None else f"{value:.3f}"
+    """Three decimals; never ``-0.000``."""
+    return NONE if value is None else f"{value:z.3f}"
 
 
 def number(value: Number) -> str:
     """A single score: whole numbers as they are, others with up to four decimals."""
     if isinstance(value, int):
         return str(value)
-    return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
+    return f"{value:z.4f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
 
 
 def count(value: int | None) -> str:
@@ -140,7 +140,7 @@ def p_value(value: float | None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """``0.71 to 0.84``; a dash without limits."""
-    return NONE if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    return NONE if low is None or high is None else f"{low:z.3f} to {high:z.3f}"
 
 
 def places(limits: tuple[int, int] | None) -> str:

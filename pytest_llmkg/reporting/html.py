@@ -22,6 +22,7 @@ from pytest_llmkg.reporting.mistakes import mistakes_view
 from pytest_llmkg.reporting.overview import asked, period_facts, run_facts, total_facts
 from pytest_llmkg.reporting.packing import compact, dialogue_index, script_safe
 from pytest_llmkg.reporting.pictures import pictures_of
+from pytest_llmkg.reporting.references import shared_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,6 +67,7 @@ def render_page(report: Report, now: datetime, data: DialogueData | None = None)
         task_cards=task_cards(report),
         kinds=KINDS,
         mistakes=mistakes_view(report),
+        shared_means=shared_sentences(report.shared, figures.ranks),
         looks=sorted(LOOKS),
         looking=list(dict.fromkeys(one.task for one in report.transcripts if looks_around(one))),
         **question_facts(report),

@@ -8,6 +8,7 @@ from pytest_llmkg.reporting import formats
 from pytest_llmkg.reporting.effort_table import effort_markdown, score_title
 from pytest_llmkg.reporting.markdown_tables import escaped, table
 from pytest_llmkg.reporting.mistakes import mistakes_view
+from pytest_llmkg.reporting.references import shared_sentences
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,6 +21,7 @@ _HEAD = (
     *("#", "Model", "Mean", "95 % interval", "Ranks", "Leader"),
     *("Scored", "Unparsable", "No answer", "Errors", "Not run", "Cost", "Time"),
 )
+_REFERENCES = "References ask no language model: they have no rank, and no model is tested against them."
 
 
 def render_markdown(report: Report, now: datetime) -> str:
@@ -35,6 +37,7 @@ def render_markdown(report: Report, now: datetime) -> str:
         "The mean is the average of a model's means per task label, each label with the same weight.",
         "Intervals are 95 % bootstrap intervals over cases; ranks are those of the same draws.",
         "Leaders: models that paired tests, corrected for all pairs, do not show to be worse than the best.",
+        *([_REFERENCES] if any(view.reference for view in report.models) else []),
         f"Cost counts every call, failed ones {'' if report.replaced is None else 'and replaced attempts '}included;",
         "time is that of the calls, without waiting for its turn.",
         "Unparsable answers count with their score by rule; errors are counted but are never a score of 0.",
@@ -45,6 +48,8 @@ def render_markdown(report: Report, now: datetime) -> str:
     if report.figures.ranking.untested:
         lines += [f"**Note:** There is no leader group: {escaped(report.figures.ranking.untested)}.", ""]
     lines += table(_HEAD, (_ranking_row(view, report) for view in report.models), 2)
+    for sentence in shared_sentences(report.shared, report.figures.ranks):
+        lines += ["", escaped(sentence)]
     names = [view.row.model for view in report.models]
     lines += _questions(report)
     lines += ["", "## Mean headline score by task label", ""]

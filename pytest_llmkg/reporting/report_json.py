@@ -53,6 +53,10 @@ def report_plain(report: Report, now: datetime) -> dict[str, Json]:
         "ranking": [_model(view, report) for view in report.models],
         "ranking_reason": figures.ranking.reason,
         "ranking_untested": figures.ranking.untested,
+        "shared_labels": [
+            {"labels": list(one.labels), "means": [{"model": model, "mean": mean} for model, mean in one.means]}
+            for one in report.shared
+        ],
         "labels": _labels(report),
         "not_run": [
             {"model": model, "label": label, "dialogues": count} for (model, label), count in report.not_run.items()
@@ -93,6 +97,7 @@ def _model(view: ModelView, report: Report) -> Json:
     return _object(
         to_plain(view.row),
         note=view.note,
+        reference=view.reference,
         not_run=view.not_run,
         interval=_interval(report.figures.intervals.models.get(model)),
         rank_limits=None if rank is None else {"drawn": to_plain(rank.drawn), "tested": to_plain(rank.tested)},

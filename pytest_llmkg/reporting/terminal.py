@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import plain_line
+from pytest_llmkg.reporting.references import shared_sentences
 
 if TYPE_CHECKING:
     from pytest_llmkg.analysis.ranks import Rank
@@ -52,11 +53,14 @@ def _ranking(report: Report, width: int) -> list[str]:
         aligned = "".join(f"{cell:>{len(title)}}" for cell, title in zip(cells, head, strict=True))
         place = "-" if view.row.rank is None else str(view.row.rank)
         lines.append(f"{place:>3}{star}  {_ascii(view.row.model, room):<{room}}{aligned}")
-    if figures.ranking.untested:
+    if several and figures.ranking.untested:
         lines += textwrap.wrap(f"no leader group: {figures.ranking.untested}", width, subsequent_indent="      ")
     elif several:
         lines.append(_ascii("* leader group: not significantly worse than the best (paired tests, Holm)", width))
-    return [*lines, *(_ascii(f"      {view.row.model}: {view.note}", width) for view in models if view.note)]
+    lines += [_ascii(f"      {view.row.model}: {view.note}", width) for view in models if view.note]
+    for sentence in shared_sentences(report.shared, figures.ranks):
+        lines += textwrap.wrap(plain_line(sentence), width - 1, subsequent_indent="      ", break_long_words=True)
+    return lines
 
 
 def _head(width: int) -> list[str]:
@@ -67,7 +71,7 @@ def _head(width: int) -> list[str]:
 def _row(view: ModelView, rank: Rank | None, report: Report, width: int) -> list[str]:
     row, counts, paid = view.row, view.row.counts, report.paid(view.row)
     one = report.figures.intervals.models.get(row.model)
-    limits = "-" if one is None or one.low is None or one.high is None else f"{one.low:.3f}-{one.high:.3f}"
+    limits = "-" if one is None or one.low is None or one.high is None else f"{one.low:z.3f}-{one.high:z.3f}"
     cells = [_score(row.mean), limits]
     if width >= ROOMY:
         ranks = "-" if rank is None or rank.drawn is None else "-".join(dict.fromkeys(map(str, rank.drawn)))
@@ -95,7 +99,7 @@ def _cells(view: LabelView, number: int) -> str:
 
 
 def _score(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{value:z.3f}"
 
 
 def _cost(value: float | None, *, known: bool) -> str:

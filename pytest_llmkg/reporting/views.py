@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_llmkg.analysis.aggregates import LabelRow, ModelRow, label_rows, model_rows
+from pytest_llmkg.analysis.aggregates import LabelRow, ModelRow, label_rows
+from pytest_llmkg.analysis.shared import SharedMeans, shared_means
 from pytest_llmkg.records import Case, ModelSpec, RunHeader, TaskInfo, Transcript
 from pytest_llmkg.reporting.coverage import not_run, run_notes, shard_notes
 from pytest_llmkg.reporting.effort import Replaced, replaced_of
 from pytest_llmkg.reporting.figures import Figures, figures_of
+from pytest_llmkg.reporting.formats import plural
 from pytest_llmkg.reporting.paid import Paid, paid_of, replaced_notes
 from pytest_llmkg.reporting.reading import Mistakes, Reading, shown_case, shown_part
+from pytest_llmkg.reporting.references import NO_LANGUAGE_MODEL, REFERENCE, competition, without_language_model
 from pytest_llmkg.reporting.sources import AnyRun, Key, RunLike, Source, source_of
 
 if TYPE_CHECKING:
@@ -33,12 +36,14 @@ class ModelView:
         spec: how it was reached, None when no header names it.
         note: what a reader must know to judge its row, None if nothing.
         not_run: planned dialogues that no run holds.
+        reference: whether it takes no part in the ranking, since it asks no language model and others do.
     """
 
     row: ModelRow
     spec: ModelSpec | None
     note: str | None
     not_run: int = 0
+    reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Report:
         headers: of the runs, in the order given.
         notes: sentences on what is unusual about these runs.
         tasks: those with any dialogue, families together.
-        models: the ranking.
+        models: the ranking, references last.
         labels: in the order of their tasks.
         cases: by ``label/id``.
         transcripts: by model (as ranked), label, case and iteration; without their long texts.
@@ -70,6 +75,7 @@ class Report:
         asking: task labels that put questions to systems, whose time and cost by question are shown.
         mistakes: why answered queries are wrong.
         replaced: by model the attempts that do not count, since a later one does; None when no run tells of them.
+        shared: means under the labels that models with differing labels share; none when all have the same.
     """
 
     headers: tuple[RunHeader, ...]
@@ -85,12 +91,15 @@ class Report:
     asking: frozenset[str] = frozenset()
     mistakes: Mistakes = field(default_factory=Mistakes, repr=False)
     replaced: Mapping[str, Replaced] | None = None
+    shared: tuple[SharedMeans, ...] = ()
 
     @cached_property
     def figures(self) -> Figures:
         """Intervals, ranks and all other statistics, computed when they are first asked for."""
         seed = self.headers[0].seed if self.headers else 0
-        return figures_of(self.transcripts, self.tasks, [view.row for view in self.models], self.asking, seed)
+        rows = [view.row for view in self.models]
+        references = frozenset(view.row.model for view in self.models if view.reference)
+        return figures_of(self.transcripts, self.tasks, rows, self.asking, references, seed)
 
     def paid(self, row: ModelRow) -> Paid:
         """What the calls of the model of ``row`` cost, those of replaced attempts included where runs tell of them."""
@@ -130,10 +139,10 @@ def build_report(
     transcripts = reading.transcripts
     specs = {spec.id: spec for header in headers for spec in header.models}
     rows = label_rows(transcripts, infos)
-    ranking = model_rows(rows, transcripts, specs)
+    without = without_language_model(headers)
+    ranking, references = competition(rows, transcripts, specs, without)
     labels = _labels(rows, ranking, infos)
     missing, replaced = not_run(headers, readers), replaced_of(sources)
-    used = {row.task for row in rows}
     return Report(
         headers=headers,
         notes=(
@@ -142,8 +151,8 @@ def build_report(
             *shard_notes(source.header for source in sources),
             *run_notes(missing),
         ),
-        tasks=tuple(info for info in infos if info.name in used),
-        models=tuple(_model_view(row, specs, len(labels), missing) for row in ranking),
+        tasks=tuple(info for info in infos if any(row.task == info.name for row in rows)),
+        models=_model_views(ranking, specs, rows, missing, (without, references)),
         labels=labels,
         cases=cases,
         transcripts=_ordered(transcripts, ranking, labels),
@@ -153,6 +162,7 @@ def build_report(
         asking=frozenset(reading.asking),
         mistakes=reading.mistakes(),
         replaced=replaced,
+        shared=shared_means(rows, [row.model for row in ranking if row.rank is not None]),
     )
 
 
@@ -178,17 +188,31 @@ def _labels(rows: Sequence[LabelRow], ranking: Sequence[ModelRow], infos: Sequen
     )
 
 
-def _model_view(
-    row: ModelRow, specs: Mapping[str, ModelSpec], labels: int, missing: Mapping[tuple[str, str], int]
-) -> ModelView:
-    notes = []
-    spec = specs.get(row.model)
-    if spec is not None and spec.connector == "symbolic":
-        notes.append("no language model")
-    if row.incomplete:
-        notes.append(f"not ranked: {row.labels} of {labels} task labels")
-    lacking = sum(count for (model, _), count in missing.items() if model == row.model)
-    return ModelView(row, spec, "; ".join(notes) or None, lacking)
+def _model_views(
+    ranking: Sequence[ModelRow],
+    specs: Mapping[str, ModelSpec],
+    rows: Sequence[LabelRow],
+    missing: Mapping[tuple[str, str], int],
+    sides: tuple[frozenset[str], frozenset[str]],
+) -> tuple[ModelView, ...]:
+    """The models of ``ranking``; ``sides``: those without a language model, and those that are references."""
+    without, references = sides
+    needed = len({row.label for row in rows if row.mean is not None and row.model not in references})
+    lacking: dict[str, int] = {}
+    for (model, _), count in missing.items():
+        lacking[model] = lacking.get(model, 0) + count
+    views = []
+    for row in ranking:
+        is_reference, notes = row.model in references, []
+        if row.model in without:
+            notes.append(REFERENCE if is_reference else NO_LANGUAGE_MODEL)
+        if row.incomplete and not is_reference:
+            notes.append(f"not ranked: {row.labels} of {needed} task labels")
+        elif row.incomplete or (is_reference and row.labels != needed):
+            notes.append(f"its mean is over {plural(row.labels, 'task label')}, those of the ranked over {needed}")
+        note = "; ".join(notes) or None
+        views.append(ModelView(row, specs.get(row.model), note, lacking.get(row.model, 0), is_reference))
+    return tuple(views)
 
 
 def _notes(sources: Sequence[Source], replaced: int) -> tuple[str, ...]:

@@ -198,3 +198,14 @@ def test_many_pairs_are_compared_a_part_at_a_time(monkeypatch: pytest.MonkeyPatc
         assert one.difference.low == pytest.approx(other.difference.low)
         assert one.difference.high == pytest.approx(other.difference.high)
     assert (parts[-1].p, parts[-1].adjusted_p) == (None, None)
+
+
+def test_limits_of_differences_of_scores_stay_within_1() -> None:
+    few = compare(one_label({"a": [0.0, 0.0, 0.4], "b": [1.0, 0.4, 1.0]}), "a", "b", seed=1).difference
+    assert few.mean == pytest.approx(-2 / 3)
+    # Student's limits of -1, -0.4 and -0.6: -2/3 -/+ 4.303 * 0.176 = -1.43 to 0.09
+    assert few.low == -1.0
+    assert few.high == pytest.approx(-2 / 3 + scipy.stats.t.ppf(0.975, 2) * few.error)
+    wide = compare(one_label({"a": [0.0, 0.0, 4.0], "b": [10.0, 4.0, 10.0]}), "a", "b", seed=1).difference
+    assert wide.low is not None
+    assert wide.low < -10

@@ -52,6 +52,17 @@ def test_cost_and_seconds_a_dialogue() -> None:
     assert [point.model for point in times.dominated] == ["half", "free"]
 
 
+def test_references_are_beside_the_front() -> None:
+    rows = [row("dear", 0.9, 5.0), row("free", 0.95, 0.0), row("unknown", 0.5, None), row("cheap", 0.5, 1.0)]
+    rows += [row("part", 0.99, 0.1, incomplete=True)]
+    costs = cost_front(rows, {"free", "unknown", "part"})
+    assert [point.model for point in costs.best] == ["cheap", "dear"]
+    assert costs.dominated == ()
+    assert [(point.model, point.price, point.score) for point in costs.references] == [("free", 0.0, 0.95)]
+    assert [model for model, _ in costs.left_out] == ["part", "unknown"]
+    assert [point.model for point in seconds_front(rows, {"free"}).references] == ["free"]
+
+
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.0, 3.0]), st.sampled_from([0.0, 0.3, 0.6, 1.0])), max_size=8))
 def test_front_by_definition(pairs: list[tuple[float, float]]) -> None:
     points = [Point(f"m{number}", *pair) for number, pair in enumerate(pairs)]

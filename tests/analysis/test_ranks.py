@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pytest
 import scipy.stats
 
 from pytest_llmkg.analysis.blocks import rng_of
 from pytest_llmkg.analysis.ranks import rank_models
 from pytest_llmkg.analysis.values import CaseValues
 from tests.analysis.synthetic import from_arrays, one_label
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_clear_order() -> None:
@@ -44,8 +40,11 @@ def test_equal_models_have_the_same_rank_and_all_places_are_possible() -> None:
         ("b", 1, (1, 2)),
         ("c", 3, (3, 3)),
     ]
-    # Three cases cannot prove anything: the smallest p is 2 / 8.
-    assert found.leaders == ("a", "b", "c")
+    # Three cases cannot prove anything: the smallest p is 2 / 8, so a leader group would say nothing.
+    assert found.leaders == ()
+    assert found.untested is not None
+    assert found.untested.startswith("3 independent values are too few for any difference to be significant, corrected")
+    assert len(found.comparisons) == 3
 
 
 def test_models_that_lack_a_label_are_named_not_ranked() -> None:
@@ -101,3 +100,44 @@ def test_of_very_many_models_none_is_tested(monkeypatch: pytest.MonkeyPatch) -> 
     three = rank_models(values.only(models={"a", "b", "c"}), seed=1)
     assert three.untested is None
     assert len(three.comparisons) == 3
+
+
+@pytest.mark.parametrize(("cases", "models", "told"), [(5, 2, True), (6, 2, False), (6, 3, True), (7, 3, False)])
+def test_too_few_cases_for_any_test_have_no_leaders(cases: int, models: int, told: bool) -> None:
+    """By hand: 2 / 2^5 = 0.0625; 2 / 2^6 = 0.031, by three pairs 0.094; 2 / 2^7 by three pairs 0.047."""
+    values = one_label({f"m{k}": [1.0 - k / 10] * cases for k in range(models)})
+    found = rank_models(values, seed=1)
+    assert (found.untested is not None) == told
+    assert found.leaders == (() if told else ("m0",))
+
+
+def test_nobody_leads_with_a_mean_of_0() -> None:
+    nothing = one_label({"a": [0.0] * 8, "b": [0.0] * 8})
+    assert (rank_models(nothing, seed=1).leaders, rank_models(nothing, seed=1).untested) == (
+        (),
+        "no model scored above 0",
+    )
+    little = rank_models(one_label({"a": [0.0] * 8, "b": [0.0] * 7 + [1.0], "c": [0.0] * 6 + [1.0] * 2}), seed=1)
+    assert (little.leaders, little.untested) == (("c", "b"), None)
+    losses = rank_models(one_label({"a": [-1.0, 1.0] * 4, "b": [-1.0, 1.0] * 4}), seed=1)
+    assert losses.leaders == ("a", "b")
+    assert rank_models(one_label({"a": [0.0] * 8}), seed=1).leaders == ()
+
+
+def test_references_are_measured_but_neither_ranked_nor_tested() -> None:
+    scores = {"good": 0.9, "fair": 0.5, "base": 1.0, "dummy": 0.0, "wide": 0.7}
+    by_case = {(name, "A", f"c{k}"): (share,) for name, share in scores.items() for k in range(9)}
+    by_case |= {("wide", "B", "c1"): (1.0,)}
+    values = CaseValues(dict(sorted(by_case.items())), {"A": "A", "B": "B"}, {}, {})
+    found = rank_models(values, seed=1, references={"base", "dummy", "wide", "never asked"})
+    assert [(row.model, row.rank, row.tested, row.leader) for row in found.rows] == [
+        ("good", 1, (1, 1), True),
+        ("fair", 2, (2, 2), False),
+    ]
+    assert [(one.first, one.second) for one in found.comparisons] == [("fair", "good")]
+    assert found.incomplete == ()
+    assert found.references == ("base", "dummy", "wide")
+    assert found.comparable == ("base", "dummy")
+    alone = rank_models(values.only(models={"good", "fair"}), seed=1)
+    assert found.rows == alone.rows
+    assert found.comparisons == alone.comparisons

@@ -143,7 +143,7 @@ def test_page_names_what_a_reader_must_know() -> None:
     text = Page(page_of(Run(make_header("symbolic", "m"), {}, transcripts, truncated=True))).text
     for expected in (
         "2 models on 2 task labels, 4 dialogues. Page made 2026-11-30 12:00 UTC.",
-        "no language model; not ranked: 1 of 2 task labels",
+        "reference: no language model; its mean is over 1 task label, those of the ranked over 2",
         "ends in the middle of a line",
         "endpoint down",
         "then feedback: syntax",

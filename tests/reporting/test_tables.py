@@ -45,9 +45,10 @@ RUN = Run(
 def test_terminal_table() -> None:
     assert leaderboard_lines(build_report([RUN]), 80) == [
         "      model   mean   95% interval scored unread  errors       cost",
-        "  1*  a      0.750              -      2      0       0    unknown",
-        "  2*  b      0.050              -      1      1       1    unknown",
-        "* leader group: not significantly worse than the best (paired tests, Holm)",
+        "  1   a      0.750              -      2      0       0    unknown",
+        "  2   b      0.050              -      1      1       1    unknown",
+        "no leader group: 2 independent values are too few for any difference to be",
+        "      significant, whatever the scores are",
         "",
         "task label    [1]    [2]",
         "Flat        0.500  0.100",
@@ -59,7 +60,11 @@ def test_terminal_table() -> None:
 def test_terminal_tells_how_sure_ranks_are() -> None:
     good = [make_transcript(make_turn({"f1": 1 - k / 100}), model="good", case=f"c{k}") for k in range(20)]
     bad = [make_transcript(make_turn({"f1": k / 100}), model="bad", case=f"c{k}") for k in range(20)]
-    lines = leaderboard_lines(build_report([Run(make_header("bad", "good"), {}, (*good, *bad))]), 100)
+    report = build_report([Run(make_header("bad", "good"), {}, (*good, *bad))])
+    lines = leaderboard_lines(report, 100)
+    assert "* leader group: not significantly worse than the best (paired tests, Holm)" in lines
+    assert "| 1 | good | 0.905 |" in (text := render_markdown(report, NOW))
+    assert text.count("| yes |") == 1
     assert " ".join(lines[0].split()) == "model mean 95% interval ranks scored unparsable no answer errors cost"
     place, name, mean, limits, ranks = lines[1].split()[:5]
     assert (place, name, mean, ranks) == ("1*", "good", "0.905", "1")
@@ -145,7 +150,7 @@ def test_json_tells_how_sure_numbers_are_and_what_is_missing() -> None:
     assert (data["schema"], data["gate"]) == (2, {"passed": True})
     assert first["interval"]["mean"] == pytest.approx(0.75)
     assert first["interval"]["reason"] is not None
-    assert (first["leader"], first["not_run"], second["not_run"]) == (True, 2, 2)
+    assert (first["leader"], first["not_run"], second["not_run"]) == (False, 2, 2)
     assert first["rank_limits"] == {"drawn": None, "tested": [1, 2]}
     assert data["not_run"] == [
         {"model": "a", "label": "Flat", "dialogues": 2},
@@ -189,7 +194,7 @@ def test_parquet_without_its_library_says_what_to_install(tmp_path: Path, monkey
 def test_markdown_table() -> None:
     text = render_markdown(build_report([RUN]), NOW)
     dash = "\N{EN DASH}"
-    assert f"| 1 | a | 0.750 | {dash} | {dash} | yes | 2 | 0 | 0 | 0 | 0 | {dash} | 2.0 s |" in text
+    assert f"| 1 | a | 0.750 | {dash} | {dash} | {dash} | 2 | 0 | 0 | 0 | 0 | {dash} | 2.0 s |" in text
     assert "| Flat | f1 | 0.500 | 0.100 |" in text
 
 
@@ -242,6 +247,10 @@ def test_report_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: 
         (formats.number(1 / 3), "0.3333"),
         (formats.number(100.0), "100"),
         (formats.number(1e9), "1e+09"),
+        (formats.number(-0.00001), "0"),
+        (formats.score(-0.0004), "0.000"),
+        (formats.score(-0.0006), "-0.001"),
+        (formats.interval(-0.0001, -0.0), "0.000 to 0.000"),
         (formats.cost(0.0), "$0.00"),
         (formats.cost(0.00123), "$0.0012"),
         (formats.cost(1234.5, known=False), "≥ $1,234.50"),

@@ -33,6 +33,7 @@ class Spot:
         series: number of its colour and shape; None for the muted rest.
         strong: its name must be written.
         tip: text for the pointer.
+        shape: number of the marker's shape, None for that of the series.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Spot:
     series: int | None
     strong: bool
     tip: str
+    shape: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def draw_plane(layout: Layout, plane: Plane) -> Sheet:
             sheet.marks.append(Mark(Outline.line(*points), line=SERIES[number], width=2, opacity=0.8))
     for spot, (x, y) in places.items():
         color = "muted" if spot.series is None else SERIES[spot.series]
-        shape = 0 if spot.series is None else spot.series + 1
+        shape = spot.shape if spot.shape is not None else 0 if spot.series is None else spot.series + 1
         fill = "card" if spot.series is None else color
         sheet.marks.append(Mark(Outline.marker(shape, x, y, 5), fill, color, 1.5, tip=spot.tip))
     _write_names(sheet, layout, places, lines, (left, top, right, bottom))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.errors import LlmkgError
 from pytest_llmkg.records import Case, ModelSpec, Transcript, Usage
+from pytest_llmkg.scheduling.budget import Bill
+from pytest_llmkg.scheduling.prices import Bid
 from pytest_llmkg.scheduling.threads import LoopThreads
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class Ahead:
             again, so that finished transcripts need not stay in memory.
         desk: gives leave for each dialogue.
         widths: dialogues at once, by model id.
+        bid: what is known of a dialogue before it begins, for its price to be reckoned; None when nobody needs that.
     """
 
     def __init__(
@@ -83,8 +86,10 @@ class Ahead:
         record: Callable[[Job, Transcript], tuple[Transcript, Callable[[], Transcript]]],
         desk: Desk,
         widths: Mapping[str, int],
+        bid: Callable[[Job], Awaitable[Bid]] | None = None,
     ) -> None:
         self._loop, self._hold, self._record, self._desk = loop, hold, record, desk
+        self._bid = bid
         self._lanes = {model: _Lane(width) for model, width in widths.items()}
         self._jobs: dict[DialogueKey, tuple[Job, Finished]] = {}
         self._recent: OrderedDict[DialogueKey, Transcript] = OrderedDict()
@@ -188,19 +193,18 @@ class Ahead:
     async def _held(self, job: Job) -> Callable[[], Transcript]:
         """Holds a dialogue and records it."""
         name = job.name
-        reason = self._why_stopped or await self._desk.begin_dialogue(job.model.id, name)
+        bid = Bid() if self._bid is None else await self._bid(job)
+        reason = self._why_stopped or await self._desk.begin_dialogue(job.model.id, name, bid)
         if reason is not None:
             raise NotRunError(reason)
-        paid: list[float | None] = []
+        bill = Bill(0.0, 0)
         try:
             if self._why_stopped is not None:  # while this one waited for the budget
                 raise NotRunError(self._why_stopped)
             transcript = await self._hold(job)
-            paid = _paid(transcript)
+            bill = _bill(transcript)
         finally:
-            known = [cost for cost in paid if cost is not None]
-            cost = sum(known) if len(known) == len(paid) else None
-            self._desk.end_dialogue(job.model.id, name, cost, was_asked=bool(paid))
+            self._desk.end_dialogue(job.model.id, name, bill)
         # Shielded, since a record that was begun must be whole.
         record = asyncio.get_running_loop().run_in_executor(self._recorder, self._record, job, transcript)
         transcript, read = await asyncio.shield(record)
@@ -225,14 +229,20 @@ def _nothing() -> None:
     """For a thread to do after all that it was given before."""
 
 
-def _paid(transcript: Transcript) -> list[float | None]:
-    """What was paid for each call of a dialogue now; None for a call whose price is unknown.
+def _bill(transcript: Transcript) -> Bill:
+    """What was paid for a dialogue now; of unknown price when the price of any call is.
 
     A call that failed without telling any usage is taken as free, as providers do.
     """
     answers = [turn.answer for turn in transcript.turns]
     if transcript.unevaluated is not None:
         answers.append(transcript.unevaluated)
+    paid = [answer.usage for answer in answers if not answer.from_cache]
     failed = [call for answer in answers for call in answer.failed_calls] + list(transcript.failed_calls)
-    paid = [answer.usage.cost for answer in answers if not answer.from_cache]
-    return paid + [call.usage.cost for call in failed if call.usage != Usage()]
+    lost = [call.usage for call in failed if call.usage != Usage()]
+    if not paid and not lost:
+        return Bill(0.0, 0)
+    costs = [usage.cost for usage in (*paid, *lost)]
+    known = [cost for cost in costs if cost is not None]
+    longest = max(usage.output_tokens or 0 for usage in (*paid, *lost))
+    return Bill(sum(known) if len(known) == len(costs) else None, max(1, len(paid)), longest)

@@ -2,65 +2,111 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Budget"]
+from pytest_llmkg.scheduling.prices import Bid, PriceBook, Prices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Bill", "Budget"]
+
+_ROUNDING = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a dialogue that ended has cost.
+
+    Attributes:
+        cost: US dollars, None when the price is unknown; with all calls that failed.
+        turns: turns that were paid for. 0 when no call was: then the cost says nothing of the model's price.
+        output: tokens of the longest answer, 0 when unknown.
+    """
+
+    cost: float | None
+    turns: int = 1
+    output: int = 0
 
 
 class Budget:
     """Whether another dialogue can be paid for.
 
-    A dialogue is reckoned to cost as much as the dearest one of its model so far. Until a model's first dialogue has
-    told its price, a second one waits.
+    For each dialogue that is being held so much is kept as it may cost at most (`PriceBook.at_most`), so that all of
+    them together cannot pass the limit. When none is held, a dialogue may begin if the dearest one of its kind so far
+    could be paid (`PriceBook.likely`): otherwise the last part of the money would never be used. Until a model's first
+    dialogue has told its price, a second one waits.
 
     Args:
         most: US dollars that may be spent, None for no limit.
+        prices: what the models' table says, by model id.
     """
 
-    def __init__(self, most: float | None) -> None:
+    def __init__(self, most: float | None, prices: Mapping[str, Prices] | None = None) -> None:
         self.most = most
         self.spent = 0.0
-        self._dearest: dict[str, float] = {}
-        self._open: defaultdict[str, int] = defaultdict(int)
+        self._prices = prices or {}
+        self._books: dict[str, PriceBook] = {}
+        self._open: dict[str, dict[str, tuple[Bid, float]]] = {}
         self._unpriced: dict[str, str] = {}
 
-    def verdict(self, model: str) -> bool | str:
+    def verdict(self, model: str, bid: Bid) -> bool | str:
         """True to begin a dialogue of ``model``; False to wait for one that is being held; else why there is none."""
         if self.most is None:
             return True
         if model in self._unpriced:
             return self._unpriced[model]
-        if model not in self._dearest:
-            return True if self.spent < self.most and not self._open[model] else self._wait_or()
-        reserved = sum(self._dearest.get(name, 0.0) * count for name, count in self._open.items())
-        if self.spent + reserved + self._dearest[model] <= self.most:
+        book = self._book(model)
+        is_first = not book.finished
+        if is_first and (self._open.get(model) or self.spent >= self.most):
+            return self._wait_or()
+        is_alone = not any(self._open.values())
+        need = book.likely(bid) if is_alone else self._kept_for(model, bid)
+        if self.spent + self._kept() + need <= self.most * _ROUNDING:
             return True
         return self._wait_or()
 
-    def begin(self, model: str) -> None:
-        """A dialogue of ``model`` begins."""
-        self._open[model] += 1
+    def begin(self, model: str, key: str, bid: Bid) -> None:
+        """The dialogue ``key`` of ``model`` begins."""
+        if self.most is not None:
+            self._open.setdefault(model, {})[key] = (bid, self._kept_for(model, bid))
 
-    def end(self, model: str, cost: float | None, *, was_asked: bool = True) -> None:
-        """A dialogue of ``model`` ended, having cost so much; None when the price is unknown.
-
-        One that did not get as far as a paid call (``was_asked`` is False) cost nothing and says nothing of the price.
-        """
-        self._open[model] -= 1
-        if not was_asked:
+    def end(self, model: str, key: str, bill: Bill) -> None:
+        """The dialogue ``key`` of ``model`` ended, having cost so much."""
+        bid = self._open.get(model, {}).pop(key, (Bid(), 0.0))[0]
+        if not bill.turns:
             return
-        if cost is None:
+        if bill.cost is None:
             self._unpriced[model] = (
                 f"the price of {model} is unknown, so that --llmkg-max-cost cannot hold it; set price_in and price_out "
                 "in llmkg.toml (0 if it is free)"
             )
             return
-        self.remember(model, cost)
+        self.spent += bill.cost
+        self._book(model).add(bid, bill.cost, bill.turns, bill.output)
+        held = self._open.get(model, {})
+        for other, (its_bid, _) in held.items():  # what has been learnt holds for those on their way, too
+            held[other] = (its_bid, self._kept_for(model, its_bid))
 
     def remember(self, model: str, cost: float) -> None:
-        """A dialogue of ``model``, now or in an earlier session of the run, has cost so much."""
+        """A dialogue of ``model`` in an earlier session of the run has cost so much."""
         self.spent += cost
-        self._dearest[model] = max(cost, self._dearest.get(model, 0.0))
+        self._book(model).remember(cost)
+
+    def _book(self, model: str) -> PriceBook:
+        if model not in self._books:
+            self._books[model] = PriceBook(self._prices.get(model, Prices()))
+        return self._books[model]
+
+    def _kept_for(self, model: str, bid: Bid) -> float:
+        """What a dialogue may cost at most; of a model that nobody knows, as much as the dearest one of any other."""
+        book = self._book(model)
+        most = book.at_most(bid)
+        return most if book.finished or most else max(other.dearest for other in self._books.values())
+
+    def _kept(self) -> float:
+        return sum(kept for held in self._open.values() for _, kept in held.values())
 
     def _wait_or(self) -> bool | str:
         if any(self._open.values()):

@@ -13,8 +13,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pytest_llmkg.scheduling.budget import Budget
+from pytest_llmkg.scheduling.budget import Bill, Budget
 from pytest_llmkg.scheduling.pace import Pace
+from pytest_llmkg.scheduling.prices import Bid, Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,11 +27,12 @@ Ending = Literal["answer", "abandoned", "overloaded", "failed", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """What one model may be asked at once (all processes together) and a minute, and whether asking costs money."""
+    """What one model may be asked at once (all processes together) and a minute, and what asking costs, if anything."""
 
     at_once: int
     rpm: int | None = None
     is_free: bool = False
+    prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,12 @@ class Desk(Protocol):
         """A dialogue ended without an answer to calls that had failed."""
         ...
 
-    async def begin_dialogue(self, model: str, key: str) -> str | None:
+    async def begin_dialogue(self, model: str, key: str, bid: Bid) -> str | None:
         """Waits until a dialogue may begin; the reason when it must not, None when it has begun."""
         ...
 
-    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
-        """A dialogue that had begun ended; ``cost`` in US dollars, None when unknown.
-
-        ``was_asked`` is False when no call was paid for, so that the cost says nothing of the model's price.
-        """
+    def end_dialogue(self, model: str, key: str, bill: Bill) -> None:
+        """A dialogue that had begun ended, and has cost so much."""
         ...
 
     async def enter(self, model: str, *, urgent: bool) -> Permit:
@@ -121,7 +120,7 @@ class LocalDesk:
         max_cost: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.budget = Budget(max_cost)
+        self.budget = Budget(max_cost, {name: limit.prices for name, limit in limits.items()})
         self.held: set[tuple[str, str]] = set()
         self._clock = clock
         self._free = {name for name, limit in limits.items() if limit.is_free}
@@ -129,10 +128,10 @@ class LocalDesk:
         self._numbers = itertools.count(1)
         self._changed = asyncio.Event()
 
-    async def begin_dialogue(self, model: str, key: str) -> str | None:
+    async def begin_dialogue(self, model: str, key: str, bid: Bid) -> str | None:
         """See `Desk.begin_dialogue`."""
         while model not in self._free:
-            verdict = self.budget.verdict(model)
+            verdict = self.budget.verdict(model, bid)
             if isinstance(verdict, str):
                 return verdict
             if verdict:
@@ -140,14 +139,14 @@ class LocalDesk:
             self._changed.clear()
             await self._changed.wait()
         if model not in self._free:
-            self.budget.begin(model)
+            self.budget.begin(model, key, bid)
         self.held.add((model, key))
         return None
 
-    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
+    def end_dialogue(self, model: str, key: str, bill: Bill) -> None:
         """See `Desk.end_dialogue`."""
         if model not in self._free:
-            self.budget.end(model, cost, was_asked=was_asked)
+            self.budget.end(model, key, bill)
         self.held.discard((model, key))
         self._changed.set()
 

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_llmkg.errors import ConnectorError
 from pytest_llmkg.plain import to_plain
+from pytest_llmkg.scheduling.budget import Bill
 from pytest_llmkg.scheduling.desk import CallReport, LocalDesk, Permit
+from pytest_llmkg.scheduling.prices import Bid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine
@@ -108,12 +110,12 @@ class _Visitor:
         model = message["model"]
         match message["do"]:
             case "begin":
-                self._start(self._begin(message["id"], model, str(message["key"])))
+                self._start(self._begin(message["id"], model, str(message["key"]), Bid(**message["bid"])))
             case "lost":
                 self._say({"id": message["id"], "lost": sorted(name for _, name in self._lost)})
             case "end" if (model, message["key"]) in self._dialogues:
                 self._dialogues.remove((model, message["key"]))
-                self._desk.end_dialogue(model, message["key"], message["cost"], was_asked=message["was_asked"])
+                self._desk.end_dialogue(model, message["key"], Bill(**message["bill"]))
             case "enter":
                 self._start(self._enter(message["id"], model, urgent=message["urgent"]))
             case "give up":
@@ -130,11 +132,11 @@ class _Visitor:
         for model, permit in self._permits.values():
             self._desk.leave(model, permit, CallReport("abandoned"))
         for model, key in self._dialogues:
-            self._desk.end_dialogue(model, key, 0.0, was_asked=False)
+            self._desk.end_dialogue(model, key, Bill(0.0, 0))
         return self._dialogues
 
-    async def _begin(self, number: int, model: str, key: str) -> None:
-        reason = self._prepare() or await self._desk.begin_dialogue(model, key)
+    async def _begin(self, number: int, model: str, key: str, bid: Bid) -> None:
+        reason = self._prepare() or await self._desk.begin_dialogue(model, key, bid)
         if reason is None:
             self._dialogues.add((model, key))
         self._say({"id": number, "reason": reason})
@@ -169,23 +171,23 @@ class RemoteDesk:
         self._writer: asyncio.StreamWriter | None = None
         self._listener: asyncio.Task[None] | None = None
 
-    async def begin_dialogue(self, model: str, key: str) -> str | None:
+    async def begin_dialogue(self, model: str, key: str, bid: Bid) -> str | None:
         """See `Desk.begin_dialogue`."""
 
         def undo(answer: dict[str, Any]) -> None:
             if answer["reason"] is None:
-                self.end_dialogue(model, key, 0.0, was_asked=False)
+                self.end_dialogue(model, key, Bill(0.0, 0))
 
-        answer = await self._asked({"do": "begin", "model": model, "key": key}, undo)
+        answer = await self._asked({"do": "begin", "model": model, "key": key, "bid": to_plain(bid)}, undo)
         return None if answer["reason"] is None else str(answer["reason"])
 
     async def lost(self) -> list[str]:
         """Names of the dialogues that other workers were holding when they died."""
         return [str(name) for name in (await self._asked({"do": "lost", "model": ""}, lambda _: None))["lost"]]
 
-    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
+    def end_dialogue(self, model: str, key: str, bill: Bill) -> None:
         """See `Desk.end_dialogue`."""
-        self._tell({"do": "end", "model": model, "key": key, "cost": cost, "was_asked": was_asked})
+        self._tell({"do": "end", "model": model, "key": key, "bill": to_plain(bill)})
 
     async def enter(self, model: str, *, urgent: bool) -> Permit:
         """See `Desk.enter`."""

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ from pytest_llmkg.records import Answer, Case, TaskInfo, Transcript, Turn
 from pytest_llmkg.scheduling.ahead import Ahead, Job
 from pytest_llmkg.scheduling.asking import Patience, PatientConnector
 from pytest_llmkg.scheduling.desk import LocalDesk, ModelLimits
+from pytest_llmkg.scheduling.prices import Bid, Prices
 from pytest_llmkg.scheduling.threads import LoopThreads
 from pytest_llmkg.workshop import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from pytest_llmkg.contracts import Connector, ConnectorFactory
+    from pytest_llmkg.contracts import Connector, ConnectorFactory, Task
     from pytest_llmkg.records import ModelSpec
     from pytest_llmkg.scheduling.desk import Desk
     from pytest_llmkg.scheduling.loop_thread import LoopThread
@@ -54,7 +56,8 @@ def make_desk(suite: Suite, processes: int, share: int = 1) -> LocalDesk:
         at_once = most if model.max_concurrency is None else min(most, max(1, model.max_concurrency // share))
         rpm = None if model.rpm is None else max(1, model.rpm // share)
         caller = suite.wrapped.get(model.id, model)
-        return ModelLimits(at_once, rpm, suite.connectors.get(caller.connector).is_free)
+        prices = Prices(caller.price_in, caller.price_out, caller.max_tokens)
+        return ModelLimits(at_once, rpm, suite.connectors.get(caller.connector).is_free, prices)
 
     most = None if settings.max_cost is None else settings.max_cost / share
     # A wrapped model may be under test itself: calls of both then share its limits.
@@ -69,7 +72,7 @@ class Runner:
         loop: where dialogues are held; the caller closes it.
         desk: gives leave for dialogues and calls.
         record: what every transcript goes to at once.
-        kept: the run that is gone on with, whose finished dialogues are not held again; None for a new one.
+        kept: the run that is resumed, whose finished dialogues are not held again; None for a new one.
         suspects: names of dialogues (`Job.name`) that may have killed a process, and so are held only alone.
     """
 
@@ -96,9 +99,10 @@ class Runner:
         self._connectors: dict[str, Connector] = {}
         self._workshop = Workshop(suite.all_cases, suite.graphs, self._kg, suite.settings.seed, suite.endpoints)
         self.keep(kept)
-        self._ahead = Ahead(
-            loop, self._hold, self._written, desk, {model.id: self._width(model) for model in suite.models}
-        )
+        self._sizes: dict[tuple[str, str], int] = {}
+        widths = {model.id: self._width(model) for model in suite.models}
+        bid = None if suite.settings.max_cost is None else self._bid
+        self._ahead = Ahead(loop, self._hold, self._written, desk, widths, bid)
 
     def keep(self, kept: RunIndex | None) -> None:
         """From now on takes finished dialogues from ``kept``."""
@@ -114,7 +118,7 @@ class Runner:
         self._ahead.plan(job for job in jobs if job.key not in self._finished and job.name not in self._suspects)
 
     def transcript(self, job: Job) -> Transcript:
-        """The transcript of ``job``, of the run that is gone on with or of now; an error is told in it, not raised.
+        """The transcript of ``job``, of the run that is resumed or of now; an error is told in it, not raised.
 
         What a task or a connector of somebody else put into it that no run file can hold is an error, too.
 
@@ -202,6 +206,16 @@ class Runner:
         )
         return await hold_dialogue(dialogue, self._kg, self._scorers)
 
+    async def _bid(self, job: Job) -> Bid:
+        """The size of the first prompt, which is made once for each case to learn it, and the most turns."""
+        case, task, most = job.case, self.suite.tasks.get(job.case.task), self.suite.settings.max_turns
+        turns = task.info.max_turns if most is None else min(task.info.max_turns, most)
+        name = (case.label, case.id)
+        if name not in self._sizes:
+            work = partial(_prompt_size, task, case, self._kg)
+            self._sizes[name] = await asyncio.get_running_loop().run_in_executor(self._scorers, work)
+        return Bid(self._sizes[name], max(1, turns))
+
     def _written(self, job: Job, transcript: Transcript) -> tuple[Transcript, Callable[[], Transcript]]:
         storable = _storable(transcript)
         return storable, self._record(job.case, storable)
@@ -236,6 +250,15 @@ class Runner:
             None if factory.is_free else self._cache,
             self.problems.append,
         )
+
+
+def _prompt_size(task: Task, case: Case, kg: SandboxPool) -> int:
+    """Characters of the first prompt; 1 when it cannot be made, which the dialogue itself will tell."""
+    try:
+        return max(1, sum(len(message.text) for message in task.prompt(case, kg).messages))
+    except Exception as error:  # noqa: BLE001  (a faulty task of somebody else: the dialogue records it)
+        _LOG.debug("the prompt of %s/%s cannot be made: %s", case.label, case.id, error)
+        return 1
 
 
 def _storable(transcript: Transcript) -> Transcript:

@@ -68,7 +68,7 @@ def test_requests_a_minute_hold_for_all_processes(
 PRICED = {"price_in": 0, "price_out": 1_000_000}
 
 
-def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
+def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_resumed(
     project: Project, server: OpenAIServer, spread: tuple[str, ...]
 ) -> None:
     server.usage, server.latency = (10, 1), 0.05
@@ -82,13 +82,46 @@ def test_max_cost_stops_all_processes_in_time_and_the_run_can_be_gone_on_with(
     assert (project.path / "run" / "leaderboard.html").is_file()
     assert len(project.scores()) == 5
     assert project.errors() == {}
-    # What was spent counts when the run is gone on with.
+    # What was spent counts when the run is resumed.
     assert project.run(*args, "--llmkg-max-cost=7", "--llmkg-resume=run").ret == pytest.ExitCode.TESTS_FAILED
     assert server.count == 7
     again = project.run(*args, "--llmkg-resume=run")
     assert again.ret == 0
     assert server.count == 12
     assert len(project.scores()) == 12
+
+
+class Metered(OpenAIServer):
+    """Counts a token for four characters of the prompt and ten for each answer, and adds up what all of it costs."""
+
+    def completion(self, body: dict[str, Any], content: str | None) -> dict[str, Any]:
+        done = super().completion(body, content)
+        tokens = sum(len(message["content"]) for message in body["messages"]) // 4
+        done["usage"] = {"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10}
+        self.__dict__.setdefault("bill", []).append(tokens + 10)
+        return done
+
+
+def test_max_cost_holds_when_prompts_grow_and_failed_calls_are_paid_for(
+    project: Project, spread: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dollar a token; every ninth call is charged and gives no answer, so that it is made again."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
+    head = (project.path / "tiny.toml").read_text(encoding="utf-8").partition("[[case]]")[0]
+    lines = "@prefix : <http://example.org/> .\\n:ada :knows :bob ."
+    cases = []
+    for number in range(24):
+        lines += "".join(f"\\n:person{number}x{other} :knows :ada ." for other in range(4))
+        cases.append(f'[[case]]\nid = "c{number:02}"\ngraph = "{lines}"\n')
+    (project.path / "tiny.toml").write_text(head + "\n".join(cases), encoding="utf-8")
+    with Metered(reply=":bob", latency=0.05, every=(9, Fault("no_choices"))) as server:
+        name = table(project, server, price_in=1_000_000, price_out=1_000_000)
+        result = project.run(name, "--iterations=2", "--llmkg-max-cost=10000", "--llmkg-run-dir=run", *spread)
+        bill: list[int] = server.__dict__["bill"]
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["llmkg: * dialogue(s) were not run, since --llmkg-max-cost=10000 would be passed*"])
+    assert any(turn.answer.failed_calls for stored in project.stored().transcripts for turn in stored.turns)
+    assert 8000 < sum(bill) < 10_000 + 2 * max(bill)  # the dearest dialogue, whose first call may have been in vain
 
 
 def test_a_price_that_nobody_knows_cannot_be_limited(

@@ -17,8 +17,10 @@ import pytest
 from pytest_llmkg.errors import ConnectorError, RunFileError
 from pytest_llmkg.records import Answer, Case, FailedCall, ModelSpec, Transcript, Usage
 from pytest_llmkg.scheduling.ahead import Ahead, Job, NotRunError
+from pytest_llmkg.scheduling.budget import Bill
 from pytest_llmkg.scheduling.desk import LocalDesk, ModelLimits
 from pytest_llmkg.scheduling.loop_thread import LoopThread
+from pytest_llmkg.scheduling.prices import Bid
 from tests.builders import make_turn
 
 if TYPE_CHECKING:
@@ -51,9 +53,9 @@ class Desk(LocalDesk):
         super().__init__({"m": ModelLimits(99), "n": ModelLimits(99)}, max_cost)
         self.ended: list[tuple[str, float | None, bool]] = []
 
-    def end_dialogue(self, model: str, key: str, cost: float | None, *, was_asked: bool = True) -> None:
-        self.ended.append((key, cost, was_asked))
-        super().end_dialogue(model, key, cost, was_asked=was_asked)
+    def end_dialogue(self, model: str, key: str, bill: Bill) -> None:
+        self.ended.append((key, bill.cost, bill.turns > 0))
+        super().end_dialogue(model, key, bill)
 
 
 class Stage:
@@ -291,6 +293,39 @@ def test_who_waits_for_the_budget_when_all_ends_does_not_begin() -> None:
         assert this.desk.ended[1:] == [(job(1).name, 0.0, False)]
 
 
+def test_the_desk_is_told_what_is_known_before_and_what_was_paid_after() -> None:
+    """Two answers, the first one after a call that failed and was charged; an answer from the cache is no turn."""
+    answers = (
+        Answer("a", usage=Usage(9, 40, 0.25), failed_calls=(FailedCall("no choices", 200, Usage(9, 3, 0.125)),)),
+        Answer("b", usage=Usage(9, 20, 0.5)),
+        Answer("c", usage=Usage(9, 70, 4.0), from_cache=True),
+    )
+    heard: list[Bid | Bill] = []
+
+    class Listening(Desk):
+        async def begin_dialogue(self, model: str, key: str, bid: Bid) -> str | None:
+            heard.append(bid)
+            return await super().begin_dialogue(model, key, bid)
+
+        def end_dialogue(self, model: str, key: str, bill: Bill) -> None:
+            heard.append(bill)
+            super().end_dialogue(model, key, bill)
+
+    async def known(this: Job) -> Bid:
+        return Bid(1234 if this == job(0) else 1, 3)
+
+    async def hold(this: Job) -> Transcript:
+        return told(this, *answers)
+
+    with stage(Listening(), m=1) as this:
+        this.holding = hold
+        ahead = Ahead(this.loop, this.hold, this.record, this.desk, {"m": 1}, known)
+        ahead.transcript(job(0))
+        ahead.stop("the end", LONG)
+        ahead.close()
+    assert heard == [Bid(1234, 3), Bill(0.875, 2, 40)]
+
+
 def test_a_spent_budget_is_told_and_the_rest_is_not_run() -> None:
     async def dear(this: Job) -> Transcript:
         return told(this, Answer("a", usage=Usage(1, 1, 0.6)))
@@ -351,7 +386,7 @@ def test_whatever_holding_raises_reaches_the_test_and_blocks_nobody(problem: Bas
 
 def test_a_desk_that_is_gone_is_told_to_every_test() -> None:
     class Gone(Desk):
-        async def begin_dialogue(self, model: str, key: str) -> str | None:
+        async def begin_dialogue(self, model: str, key: str, bid: Bid) -> str | None:
             raise ConnectorError("the process that controls this run is gone")
 
     with stage(Gone(), m=1) as this:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_llmkg.scheduling.budget import Bill
 from pytest_llmkg.scheduling.desk import CallReport, LocalDesk, ModelLimits
+from pytest_llmkg.scheduling.prices import Bid
 from tests.scheduling.desks import KINDS, Kind, Place, in_flight, opened, settle, waiting
 from tests.scheduling.virtual_time import run
 
@@ -298,11 +300,11 @@ def test_counts_for_the_progress_line(kind: Kind) -> None:
             ):
                 await place.leave(await place.enter(), report)
             assert place.local.retries("m") == 2
-            assert await place.desk.begin_dialogue("m", "one") is None
-            assert await place.desk.begin_dialogue("m", "two") is None
+            assert await place.desk.begin_dialogue("m", "one", Bid()) is None
+            assert await place.desk.begin_dialogue("m", "two", Bid()) is None
             assert place.local.dialogues("m") == 2
             assert place.local.held == {("m", "one"), ("m", "two")}
-            place.desk.end_dialogue("m", "one", 0.5)
+            place.desk.end_dialogue("m", "one", Bill(0.5))
             await settle()
             assert place.local.held == {("m", "two")}
 
@@ -314,16 +316,16 @@ def test_the_budget_is_waited_for_and_then_spent(kind: Kind) -> None:
     async def scenario() -> list[str | None]:
         async with opened(kind, 9, max_cost=1.0) as place:
             desk = place.desk
-            assert await desk.begin_dialogue("m", "1") is None
-            others = [asyncio.ensure_future(desk.begin_dialogue("m", str(number))) for number in range(2, 6)]
+            assert await desk.begin_dialogue("m", "1", Bid()) is None
+            others = [asyncio.ensure_future(desk.begin_dialogue("m", str(number), Bid())) for number in range(2, 6)]
             await settle()
             assert place.local.dialogues("m") == 1  # its price is not known yet
-            desk.end_dialogue("m", "1", 0.4)
+            desk.end_dialogue("m", "1", Bill(0.4))
             await settle()
             assert place.local.dialogues("m") == 1  # 0.4 spent, 0.4 reserved
             cancelled = others.pop()
             cancelled.cancel()
-            desk.end_dialogue("m", "2", 0.3)
+            desk.end_dialogue("m", "2", Bill(0.3))
             await settle()
             assert place.local.dialogues("m") == 0
             return await asyncio.gather(*others)
@@ -342,15 +344,15 @@ def test_free_models_are_no_part_of_the_budget_and_unknown_prices_stop_one_model
         async with opened(kind, limits, max_cost=0.5) as place:
             desk = place.desk
             for number in range(3):
-                assert await desk.begin_dialogue("free", str(number)) is None
-            assert await desk.begin_dialogue("dark", "1") is None
-            desk.end_dialogue("dark", "1", None)
-            desk.end_dialogue("free", "1", None)
-            assert "price of dark is unknown" in str(await desk.begin_dialogue("dark", "2"))
-            assert await desk.begin_dialogue("known", "1") is None
-            desk.end_dialogue("known", "1", 0.6)
-            assert "0.6 US dollars are spent" in str(await desk.begin_dialogue("known", "2"))
-            assert await desk.begin_dialogue("free", "9") is None
+                assert await desk.begin_dialogue("free", str(number), Bid()) is None
+            assert await desk.begin_dialogue("dark", "1", Bid()) is None
+            desk.end_dialogue("dark", "1", Bill(None))
+            desk.end_dialogue("free", "1", Bill(None))
+            assert "price of dark is unknown" in str(await desk.begin_dialogue("dark", "2", Bid()))
+            assert await desk.begin_dialogue("known", "1", Bid()) is None
+            desk.end_dialogue("known", "1", Bill(0.6))
+            assert "0.6 US dollars are spent" in str(await desk.begin_dialogue("known", "2", Bid()))
+            assert await desk.begin_dialogue("free", "9", Bid()) is None
 
     run(scenario())
 
@@ -359,16 +361,16 @@ def test_free_models_are_no_part_of_the_budget_and_unknown_prices_stop_one_model
 def test_a_cancelled_wait_for_the_budget_holds_nothing(kind: Kind) -> None:
     async def scenario() -> None:
         async with opened(kind, 9, max_cost=1.0) as place:
-            assert await place.desk.begin_dialogue("m", "1") is None
-            waits = asyncio.ensure_future(place.desk.begin_dialogue("m", "2"))
+            assert await place.desk.begin_dialogue("m", "1", Bid()) is None
+            waits = asyncio.ensure_future(place.desk.begin_dialogue("m", "2", Bid()))
             await settle()
             waits.cancel()
-            place.desk.end_dialogue("m", "1", 0.1)
+            place.desk.end_dialogue("m", "1", Bill(0.1))
             with pytest.raises(asyncio.CancelledError):
                 await waits
             await settle()
             assert place.local.held == set()
-            assert await place.desk.begin_dialogue("m", "3") is None
+            assert await place.desk.begin_dialogue("m", "3", Bid()) is None
 
     run(scenario())
 

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_llmkg.errors import ConnectorError
+from pytest_llmkg.scheduling.budget import Bill
 from pytest_llmkg.scheduling.desk import CallReport, ModelLimits
+from pytest_llmkg.scheduling.prices import Bid
 from pytest_llmkg.scheduling.remote_desk import DeskAddress, DeskServer, RemoteDesk
 from tests.scheduling.desks import ANSWERED, Served, in_flight, served, settle, waiting
 from tests.scheduling.virtual_time import run
@@ -55,12 +57,12 @@ def test_a_worker_that_dies_gives_back_all_and_its_dialogues_are_lost() -> None:
     async def scenario() -> None:
         async with served({"m": ModelLimits(2), "n": ModelLimits(1)}, max_cost=9.0) as place:
             dying, other = RemoteDesk(place.address), RemoteDesk(place.address)
-            assert await dying.begin_dialogue("m", "priced") is None
-            dying.end_dialogue("m", "priced", 0.1)
+            assert await dying.begin_dialogue("m", "priced", Bid()) is None
+            dying.end_dialogue("m", "priced", Bill(0.1))
             for key in ("one", "two", "done"):
-                assert await dying.begin_dialogue("m", key) is None
-            dying.end_dialogue("m", "done", 0.1)
-            assert await other.begin_dialogue("m", "three") is None
+                assert await dying.begin_dialogue("m", key, Bid()) is None
+            dying.end_dialogue("m", "done", Bill(0.1))
+            assert await other.begin_dialogue("m", "three", Bid()) is None
             held = [await dying.enter("m", urgent=False), await dying.enter("n", urgent=False)]
             held.append(await dying.enter("m", urgent=False))
             assert {permit.number for permit in held} == {1, 2, 3}
@@ -77,7 +79,7 @@ def test_a_worker_that_dies_gives_back_all_and_its_dialogues_are_lost() -> None:
             assert (in_flight(place.local), in_flight(place.local, "n"), waiting(place.local)) == (1, 0, 0)
             assert place.local.budget.spent == pytest.approx(0.2)
             other.leave("m", permit, ANSWERED)
-            other.end_dialogue("m", "three", 0.1)
+            other.end_dialogue("m", "three", Bill(0.1))
             await other.close()
             await settle()
             assert place.server.lost == {("m", "one"), ("m", "two")}
@@ -90,12 +92,12 @@ def test_a_worker_that_dies_while_it_waits_for_the_budget_begins_nothing() -> No
     async def scenario() -> None:
         async with served(5, max_cost=1.0) as place:
             first, dying = RemoteDesk(place.address), RemoteDesk(place.address)
-            assert await first.begin_dialogue("m", "1") is None
-            waits = asyncio.ensure_future(dying.begin_dialogue("m", "2"))
+            assert await first.begin_dialogue("m", "1", Bid()) is None
+            waits = asyncio.ensure_future(dying.begin_dialogue("m", "2", Bid()))
             await settle()
             await die(dying)
             await both_told(asyncio.wait_for(waits, 5))
-            first.end_dialogue("m", "1", 0.1)
+            first.end_dialogue("m", "1", Bill(0.1))
             await settle()
             assert place.local.held == set()
             assert place.server.lost == set()
@@ -148,6 +150,9 @@ ODD_LINES = [
     b'{"do": "enter", "id": 2, "model": ["m"], "urgent": false}\n',
     b'{"do": "enter", "id": 2, "model": "unknown", "urgent": false}\n',
     b'{"do": "begin", "id": 2, "model": "m"}\n',
+    b'{"do": "begin", "id": 2, "model": "m", "key": "k", "bid": 7}\n',
+    b'{"do": "begin", "id": 2, "model": "m", "key": "k", "bid": {"size": "much"}}\n',
+    b'{"do": "begin", "id": 2, "model": "m", "key": "k", "bid": {"size": 0, "turns": 0}}\n',
     b'{"do": "begin", "id": 2, "model": "m", "key": {}}\n',
     b'{"do": "leave", "model": "m"}\n',
     b'{"do": "leave", "model": "m", "number": 1, "report": {"ending": "answer", "more": 1}}\n',
@@ -187,7 +192,7 @@ def test_no_bytes_hold_anything_for_longer_than_their_connection(lines: list[byt
             await settle()
             assert in_flight(place.local) == waiting(place.local) == 0
             assert place.local.held == set()
-            assert place.local.budget.verdict("m") is True
+            assert place.local.budget.verdict("m", Bid()) is True
 
     run(scenario())
 
@@ -199,10 +204,10 @@ def test_what_is_not_held_cannot_be_given_back() -> None:
         async with served(2, max_cost=5.0) as place:
             one, two = RemoteDesk(place.address), RemoteDesk(place.address)
             permit = await one.enter("m", urgent=False)
-            assert await one.begin_dialogue("m", "1") is None
+            assert await one.begin_dialogue("m", "1", Bid()) is None
             await two.enter("m", urgent=False)
             two.leave("m", permit, ANSWERED)
-            two.end_dialogue("m", "1", 4.0)
+            two.end_dialogue("m", "1", Bill(4.0))
             await settle()
             assert in_flight(place.local) == 2
             assert place.local.held == {("m", "1")}
@@ -223,13 +228,13 @@ def test_all_who_wait_hear_that_the_controller_is_gone_and_so_do_later_ones() ->
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
         desk = RemoteDesk(DeskAddress(server.sockets[0].getsockname()[1], "t"))
         waits = [asyncio.ensure_future(desk.enter("m", urgent=False)) for _ in range(3)]
-        budget = asyncio.ensure_future(desk.begin_dialogue("m", "1"))
+        budget = asyncio.ensure_future(desk.begin_dialogue("m", "1", Bid()))
         await settle()
         server.close()
         connections[0].transport.abort()
         await both_told(*(asyncio.wait_for(task, 5) for task in (*waits, budget)))
-        await both_told(desk.enter("m", urgent=True), desk.begin_dialogue("m", "2"))
-        desk.end_dialogue("m", "1", 0.1)  # says nothing to nobody
+        await both_told(desk.enter("m", urgent=True), desk.begin_dialogue("m", "2", Bid()))
+        desk.end_dialogue("m", "1", Bill(0.1))  # says nothing to nobody
         await desk.close()
         assert desk._waiting == {}
 
@@ -275,10 +280,10 @@ def test_an_answer_that_nobody_waits_for_any_more_is_undone() -> None:
         async with served(1, max_cost=1.0) as place:
             busy, quitting = RemoteDesk(place.address), RemoteDesk(place.address)
             permit = await busy.enter("m", urgent=False)
-            assert await busy.begin_dialogue("m", "1") is None
+            assert await busy.begin_dialogue("m", "1", Bid()) is None
             tasks = [
                 asyncio.ensure_future(quitting.enter("m", urgent=False)),
-                asyncio.ensure_future(quitting.begin_dialogue("m", "2")),
+                asyncio.ensure_future(quitting.begin_dialogue("m", "2", Bid())),
             ]
             await settle()
             for task in tasks:
@@ -286,11 +291,11 @@ def test_an_answer_that_nobody_waits_for_any_more_is_undone() -> None:
             await asyncio.wait(tasks)
             assert all(task.cancelled() for task in tasks)
             busy.leave("m", permit, ANSWERED)
-            busy.end_dialogue("m", "1", 0.1)
+            busy.end_dialogue("m", "1", Bill(0.1))
             await settle()
             assert in_flight(place.local) == waiting(place.local) == 0
             assert place.local.held == set()
-            assert place.local.budget.verdict("m") is True
+            assert place.local.budget.verdict("m", Bid()) is True
             assert place.local.budget.spent == pytest.approx(0.1)
             for desk in (busy, quitting):
                 await desk.close()
@@ -359,8 +364,8 @@ def test_any_text_may_be_a_model_a_key_or_a_reason() -> None:
             desk = RemoteDesk(place.address)
             for name in names:
                 for _ in range(3):
-                    assert await desk.begin_dialogue(name, name) is None
-                    desk.end_dialogue(name, name, None)
+                    assert await desk.begin_dialogue(name, name, Bid()) is None
+                    desk.end_dialogue(name, name, Bill(None))
                     permit = await desk.enter(name, urgent=False)
                     desk.leave(name, permit, CallReport("refused", reason=name + "\ud800"))
                 assert (await desk.enter(name, urgent=False)).refusal == name + "\ufffd"
@@ -396,8 +401,8 @@ def test_what_must_be_ready_before_any_dialogue_begins() -> None:
         async with served(2, max_cost=1.0) as place:
             server = DeskServer(place.local, lambda: reasons.pop(0))
             desk = RemoteDesk(await server.start())
-            assert await desk.begin_dialogue("m", "1") is None
-            assert await desk.begin_dialogue("m", "2") == "the disk is full"
+            assert await desk.begin_dialogue("m", "1", Bid()) is None
+            assert await desk.begin_dialogue("m", "2", Bid()) == "the disk is full"
             assert place.local.held == {("m", "1")}
             await desk.close()
             await settle()
@@ -412,7 +417,7 @@ def test_who_knows_of_a_death_waits_for_the_dialogues_that_it_cost() -> None:
         async with served(2) as place:
             desk = RemoteDesk(place.address)
             for key in ("1", "2"):
-                assert await desk.begin_dialogue("m", key) is None
+                assert await desk.begin_dialogue("m", key, Bid()) is None
             waits = asyncio.ensure_future(place.server.wait_for_loss(0, 60.0))
             await settle()
             assert not waits.done()

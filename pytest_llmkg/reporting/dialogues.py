@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_llmkg.analysis.dialogue import dialogue_scores, has_dialogues, headline
 from pytest_llmkg.records import Answer, FailedCall, Number
 from pytest_llmkg.reporting.formats import number, visible
+from pytest_llmkg.reporting.parser_errors import readable_error
 from pytest_llmkg.reporting.sources import HIDDEN
 
 if TYPE_CHECKING:
@@ -268,4 +269,4 @@ def _fields(data: Mapping[str, Json]) -> tuple[tuple[str, CutText], ...]:
 
 
 def _plain_text(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return readable_error(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_llmkg.reporting.formats import UNKNOWN
 from pytest_llmkg.reporting.markdown_tables import table
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["by_score", "effort_markdown", "ordered_stages", "question_facts", "score_title"]
 
 _STAGES = ("retrieve", "model", "validate", "execute")
-
-_UNKNOWN = "?"
 
 
 def question_facts(report: Report) -> dict[str, Any]:
@@ -48,10 +47,7 @@ def by_score(rows: Sequence[EffortRow]) -> list[EffortRow]:
 
 
 def effort_markdown(rows: Sequence[EffortRow]) -> str:
-    """Two tables, the best mean score first: what a question and a solved question took, and the time by stage.
-
-    ``?`` stands for what nobody told.
-    """
+    """Two tables, the best mean score first: what a question and a solved question took, and the time by stage."""
     ordered = by_score(rows)
     with_label = any(row.label is not None for row in rows)
     names = [[row.model, *([row.label or ""] if with_label else [])] for row in ordered]
@@ -77,13 +73,13 @@ def _figures(row: EffortRow) -> list[str]:
     return [
         str(row.questions),
         str(row.errors),
-        _UNKNOWN if row.mean_score is None else f"{row.mean_score:.3f}",
+        UNKNOWN if row.mean_score is None else f"{row.mean_score:.3f}",
         *(_seconds(value) for value in _three(row.seconds)),
         _seconds(row.seconds_per_solved),
         _money(None if row.cost is None else row.cost.mean),
         _money(None if row.cost is None else row.cost.p95),
         _money(row.cost_per_solved),
-        _UNKNOWN if row.tokens is None else f"{row.tokens:.0f}",
+        UNKNOWN if row.tokens is None else f"{row.tokens:.0f}",
         f"{row.calls:.2f}",
     ]
 
@@ -98,8 +94,8 @@ def _stages(row: EffortRow, stages: Sequence[str]) -> list[str]:
 
 
 def _seconds(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:.3f}"
+    return UNKNOWN if value is None else f"{value:.3f}"
 
 
 def _money(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:.6f}"
+    return UNKNOWN if value is None else f"{value:.6f}"

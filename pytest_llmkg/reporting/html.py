@@ -19,8 +19,10 @@ from pytest_llmkg.reporting.endings import KINDS
 from pytest_llmkg.reporting.environment import new_environment
 from pytest_llmkg.reporting.links import dialogue_fragment
 from pytest_llmkg.reporting.mistakes import mistakes_view
+from pytest_llmkg.reporting.money import decimals, money
 from pytest_llmkg.reporting.overview import asked, period_facts, run_facts, total_facts
 from pytest_llmkg.reporting.packing import compact, dialogue_index, script_safe
+from pytest_llmkg.reporting.parser_errors import readable_error
 from pytest_llmkg.reporting.pictures import pictures_of
 from pytest_llmkg.reporting.references import shared_sentences
 
@@ -131,6 +133,9 @@ def _environment() -> Environment:
         cost=formats.cost,
         duration=formats.duration,
         brief=formats.brief,
+        decimals=decimals,
+        money=money,
+        readable=readable_error,
         interval=interval_text,
         p_value=formats.p_value,
         places=formats.places,

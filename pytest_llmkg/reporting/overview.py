@@ -119,7 +119,7 @@ def _cost_facts(report: Report) -> list[tuple[str, str | None]]:
 
 
 def period_facts(report: Report) -> Facts:
-    """From when to when dialogues began, which tells of runs that were gone on with later."""
+    """From when to when dialogues began, which tells of runs that were resumed."""
     began = sorted(transcript.started for transcript in report.transcripts if transcript.started)
     if not began:
         return ()

@@ -61,7 +61,7 @@ def section(text: str, name: str) -> str:
 
 def test_the_page_names_the_definitions_and_says_what_is_drawn() -> None:
     text = section(page("Sparql2AnswerListOrga-turtle"), "capabilities")
-    heads = re.findall(r'data-sort="n">([\w-]+)<br><span class="small">(?:<b>)?([\w-]+)', text)
+    heads = re.findall(r'data-sort="n"><b class="whole">([\w-]+)</b><br><span class="small">(?:<b>)?([\w-]+)', text)
     assert heads[:2] == [("Syn-1", "as-written"), ("Syn-1", "as-printed")]
     assert ("Sem-R", "as-printed") in heads
     assert ("Rdf-Ana", "rdf") in heads

@@ -74,7 +74,7 @@ def section(page: str, ident: str) -> str:
 def test_effort_stands_side_by_side() -> None:
     text = section(render_page(example(), NOW), "effort")
     # 1.5 questions solved in 4 s for 0.75 dollars and 60 tokens; of b nobody knows time and cost.
-    assert "a 0.750 2.00 s $0.3750 3.00 s 2.67 s $0.5000 30 1.00 2 0" in text
+    assert "a 0.750 2.00 s $0.375 3.00 s 2.67 s $0.500 30 1.00 2 0" in text
     assert "b 0.250 unknown unknown unknown unknown unknown unknown 1.00 2 0" in text
     assert "System F1 Median time" in text
     assert "c 1.000" not in text  # nobody asked it a question

@@ -120,9 +120,9 @@ def _no_case(rule: Rule, label: str | None, one: Comparison) -> Verdict:
 
 def _change(one: Comparison) -> str:
     mean, low, high = one.difference.mean, one.difference.low, one.difference.high
-    interval = "" if low is None or high is None else f" [{low:+.4f}, {high:+.4f}]"
+    interval = "" if low is None or high is None else f" [{low:+z.4f}, {high:+z.4f}]"
     means = f"mean {one.first_mean:.4f}, was {one.second_mean:.4f}"
-    return f"{means}: {mean:+.4f}{interval} on {_number(one.cases, 'case')}"
+    return f"{means}: {mean:+z.4f}{interval} on {_number(one.cases, 'case')}"
 
 
 def _left_out(one: Comparison) -> str | None:

@@ -51,12 +51,12 @@ def _cells(row: AblationRow) -> list[str]:
     if one is None:
         return [*names, "baseline" if row.mean is not None else "not run", NONE, NONE, NONE]
     limits = one.difference
-    interval = NONE if limits.low is None or limits.high is None else f"{limits.low:+.3f} to {limits.high:+.3f}"
+    interval = NONE if limits.low is None or limits.high is None else f"{limits.low:+z.3f} to {limits.high:+z.3f}"
     return [*names, _number(limits.mean, "+"), interval, _number(one.adjusted_p), str(one.cases)]
 
 
 def _number(value: float | None, sign: str = "") -> str:
-    return NONE if value is None else f"{value:{sign}.3f}"
+    return NONE if value is None else f"{value:{sign}z.3f}"
 
 
 def ablation_json(rows: Sequence[AblationRow], baseline: str) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_llmkg.analysis.pareto import Front, Point
 from pytest_llmkg.records import ModelSpec, Usage
 from pytest_llmkg.reporting.html import render_page
 from pytest_llmkg.reporting.markdown import render_markdown
@@ -16,7 +17,7 @@ from pytest_llmkg.reporting.terminal import leaderboard_lines
 from pytest_llmkg.reporting.views import build_report
 from pytest_llmkg.store import Run
 from tests.builders import DIALOGUE, make_header, make_transcript, make_turn
-from tests.reporting.svg import texts
+from tests.reporting.svg import parsed, texts
 
 if TYPE_CHECKING:
     from pytest_llmkg.plain import Json
@@ -192,3 +193,12 @@ def test_plots_show_references_beside_the_others() -> None:
     assert "reference: no language model" in texts(costs.svgs[0])
     assert costs.description.startswith("On the front: good: 0.01 US dollars a dialogue, score 0.75.")
     assert "References: " in costs.description
+
+
+def test_the_name_of_a_free_model_does_not_lie_on_the_axis() -> None:
+    pytest.importorskip("matplotlib")
+    from pytest_llmkg.reporting.plots import pareto_plot
+
+    svg = pareto_plot(Front((Point("symbolic", 0.0, 0.8), Point("b", 0.05, 0.9)), (), ()), "cost").svgs[0]
+    words = {element.text: float(element.get("x") or "nan") for element in parsed(svg).iter("text")}
+    assert words["symbolic"] > words["0.8"] + 6  # ticks end at their x, names begin at theirs

@@ -148,7 +148,7 @@ def _draw_row(sheet: Sheet, rows: Rows, scale: Scale, number: int, one: _Row) ->
         sheet.marks.append(Mark(marker, color if place else "card", color, 1.5, tip=tip))
     size, width = rows.layout.size - 1, rows.layout.width
     if rows.layout.narrow:
-        sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, _numbers(interval), size - 1, "end"))
+        sheet.words.append(Words(width - 4, y - rows.height / 2 - 4, _numbers(interval), size - 1, "end", halo=True))
         return
     sheet.words.append(Words(width - 96, y + 0.35 * size, _numbers(interval), size, "end"))
     limits = places(None if place is None else place.drawn)

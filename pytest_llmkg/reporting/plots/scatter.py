@@ -142,7 +142,7 @@ def _write_names(
     for spot, (x, y) in sorted(places.items(), key=lambda one: (not one[0].strong, one[1][1], one[0].name)):
         width = width_of(names[spot], size) * (1.1 if spot.strong else 1)
         choices = _choices(x, y, width, strong=spot.strong)
-        inside = [(a, b) for a, b in choices if a >= room[0] - 40 and a + width <= room[2] + 14 and b < room[3] + 4]
+        inside = [(a, b) for a, b in choices if a >= room[0] + 2 and a + width <= room[2] + 14 and b < room[3] + 4]
         free = [(a, b) for a, b in inside if not _hits((a, b - 10, a + width, b + 3), taken)]
         if free or (spot.strong and inside):
             a, b = (free or inside)[0]

@@ -119,7 +119,8 @@ def _resolve(name: str, table: Mapping[str, ModelSpec], schemes: Collection[str]
         return ModelSpec(id=name, model=name, connector=_DEFAULT_CONNECTOR)
     if ":" in name and difflib.get_close_matches(scheme, list(schemes), n=1):
         raise unknown_name("connector", scheme, schemes)
-    raise unknown_name("model", name, [*table, *schemes])
+    # The user's own aliases come last in the table, and first here: a list of all would be cut before them.
+    raise unknown_name("model", name, [*reversed(list(table)), *schemes])
 
 
 def _with_scheme(spec: ModelSpec, schemes: Collection[str]) -> ModelSpec:

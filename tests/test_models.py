@@ -43,6 +43,12 @@ def names(text: str | list[str], known: dict[str, ModelSpec] = TABLE) -> list[st
     return [spec.id for spec in resolve_models(text, known, SCHEMES)]
 
 
+def test_an_unknown_name_is_answered_with_the_users_own_aliases_first(tmp_path: Path) -> None:
+    known = table(tmp_path, '[models.mine]\nmodel = "openai/x"\n[models.ours]\nmodel = "openai/y"\n')
+    with pytest.raises(UnknownNameError, match="unknown model 'zzz'; known: ours, mine, "):
+        resolve_models("zzz", known, SCHEMES)
+
+
 def test_the_published_models_and_the_local_one_are_shipped() -> None:
     found: dict[str | None, list[str | None]] = {}
     for spec in TABLE.values():

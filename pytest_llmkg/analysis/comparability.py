@@ -69,13 +69,13 @@ def same_models(before: Side, now: Side) -> tuple[tuple[str, str], ...]:
 
 
 def gaps_of(side: Side) -> tuple[Finding, ...]:
-    """What one run lacks by its own account: planned dialogues that were not held, a torn last line, lost shards."""
+    """What one run lacks by its own account: planned dialogues that were not run, a torn last line, lost shards."""
     found = [*_torn(side), *_lost_shards(side)]
     held = _held(side.transcripts)
     for (model, label), planned in _planned(side.header).items():
         number = len(held.get((model, label), {}))
         if number < planned:
-            text = f"{planned - number} of {planned} planned dialogues of model {model!r} on {label!r} were not held"
+            text = f"{planned - number} of {planned} planned dialogues of model {model!r} on {label!r} were not run"
             found.append(Finding("missing", f"{side.name}: {text}"))
     return tuple(found)
 
@@ -153,12 +153,12 @@ def _planned(header: RunHeader) -> dict[tuple[str, str], int]:
 
 
 def _unheld(side: Side, models: set[str], told: set[tuple[str, str]]) -> list[Finding]:
-    """Planned dialogues that were not held, of models and labels of which nothing is told yet."""
+    """Planned dialogues that were not run, of models and labels of which nothing is told yet."""
     held = _held(side.transcripts)
     return [
         Finding(
             "missing",
-            f"{side.name}: {planned - number} of {planned} planned dialogues of {model!r} on {label!r} were not held",
+            f"{side.name}: {planned - number} of {planned} planned dialogues of {model!r} on {label!r} were not run",
         )
         for (model, label), planned in _planned(side.header).items()
         for number in [len(held.get((model, label), {}))]
@@ -186,7 +186,7 @@ def _missing_dialogues(
 
 def _why(lacking: Sequence[tuple[str, int]], held: Mapping[tuple[str, int], bool]) -> str:
     errors = sum(key in held for key in lacking)
-    reasons = {"not held": len(lacking) - errors, "ended as errors": errors}
+    reasons = {"not run": len(lacking) - errors, "ended as errors": errors}
     return "; ".join(f"{number} {reason}" for reason, number in reasons.items() if number)
 
 

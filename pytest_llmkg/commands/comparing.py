@@ -52,6 +52,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, help="file to write (default: standard output)")
     add("--format", choices=_FORMATS, help="default: by the ending of --out, else md")
+    add("--links", action="store_true", help="on standard output, too, link each score to its dialogue (--out: always)")
     add("--json", action="store_const", const="json", dest="format", help="the same as --format json")
 
 
@@ -66,12 +67,13 @@ def _run(options: argparse.Namespace) -> int:
     paths = [find_baseline(text, here, here) for text in (options.before, options.now)]
     before, now = (side_of(run, f"run {run.header.run!r}") for run in map(read_slim, paths))
     base = options.out.parent if options.out else here
+    has_links = options.links or options.out is not None or form != "md"
     view = build_comparison(
         before,
         now,
         _pairs(options.models, before, now),
         threshold=options.threshold,
-        pages=(_page(paths[0], base), _page(paths[1], base)),
+        pages=(_page(paths[0], base), _page(paths[1], base)) if has_links else (None, None),
         all_models=options.models is None,
     )
     text = _FORMATS[form](view, datetime.now(UTC))

@@ -131,10 +131,15 @@ def _check_suites(runs: Sequence[RunIndex]) -> None:
         seen.add(index.path.resolve())
         differences = _differences(first.header, index.header)
         if differences:
+            more = len(differences) - _MOST_DIFFERENCES
+            shown = "; ".join(differences[:_MOST_DIFFERENCES]) + (f"; and {more} more differences" if more > 0 else "")
             raise RunFileError(
-                f"{run_name(index)} is not of the same suite as {run_name(first)}: {'; '.join(differences)}; "
+                f"{run_name(index)} is not of the same suite as {run_name(first)}: {shown}; "
                 "join only runs that measured the same"
             )
+
+
+_MOST_DIFFERENCES = 4
 
 
 def _differences(old: RunHeader, new: RunHeader) -> tuple[str, ...]:

@@ -32,4 +32,5 @@ def render_comparison(view: ComparisonView, now: datetime) -> str:
         rows=[comparison_text.shown_cases(pair, MOST_CASES) for pair in view.pairs],
         differing=[sum(map(comparison_text.differs, pair.cases)) for pair in view.pairs],
         sentence=comparison_text.summary_sentence,
+        values_sentence=comparison_text.values_sentence,
     )

@@ -23,6 +23,7 @@ __all__ = [
     "shown_cases",
     "signed",
     "summary_sentence",
+    "values_sentence",
 ]
 
 COMPARISON_SCHEMA = 1
@@ -33,13 +34,13 @@ MOST_CASES = 50
 
 def signed(value: float | None) -> str:
     """A difference with its sign, three decimals."""
-    return formats.NONE if value is None else f"{value:+.3f}"
+    return formats.NONE if value is None else f"{value:+z.3f}"
 
 
 def interval(one: Comparison) -> str:
     """The 95 % interval of a difference."""
     low, high = one.difference.low, one.difference.high
-    return formats.NONE if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+    return formats.NONE if low is None or high is None else f"{low:+z.3f} to {high:+z.3f}"
 
 
 def p_value(value: float | None) -> str:
@@ -71,6 +72,17 @@ def summary_sentence(pair: PairPart) -> str:
     return f"{names}: {means}; difference {signed(one.difference.mean)}{limits}{missing}, {chance}; {flips}."
 
 
+def values_sentence(pair: PairPart) -> str | None:
+    """How many values the cases come to, where these are fewer or more than the cases; None where they are as many."""
+    one = pair.comparison
+    if one.cases == one.difference.clusters or one.difference.mean is None:
+        return None
+    return (
+        f"The task variants have {formats.plural(one.cases, 'case')} in all; a case that several of them ask is one "
+        f"case here, with the mean of its differences, which makes {one.difference.clusters}."
+    )
+
+
 def comparison_markdown(view: ComparisonView) -> str:
     """Markdown, also for a terminal."""
     names = f"{escaped(view.now)} minus {escaped(view.before)}"
@@ -91,7 +103,9 @@ def comparison_markdown(view: ComparisonView) -> str:
 
 def _pair_lines(pair: PairPart) -> list[str]:
     title = pair.now if pair.before == pair.now else f"{pair.now} against {pair.before}"
-    lines = [f"## {escaped(title)}", "", escaped(summary_sentence(pair)), "", escaped(pair.power.sentence), ""]
+    told = (summary_sentence(pair), values_sentence(pair), pair.power.sentence)
+    lines = [f"## {escaped(title)}", ""]
+    lines += [line for text in told if text for line in (escaped(text), "")]
     if pair.comparison.difference.note:
         lines += [f"Note: {escaped(pair.comparison.difference.note)}.", ""]
     head = ("Task variant", "Cases", "Before", "Now", "Difference", "95 % interval", "p", "p (Holm)", "Broke", "Mended")

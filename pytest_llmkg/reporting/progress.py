@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import plain_line
+from pytest_llmkg.reporting.short_names import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -195,7 +196,7 @@ def _aligned(rows: Sequence[tuple[str, Mapping[str, str]]], width: int) -> list[
     lines = []
     for name, (_, cells) in zip(names, rows, strict=True):
         numbers = "".join(f"{GAP}{cells[column]:>{size}}" for column, size in sizes.items())
-        lines.append(f"{_cut(name, room):<{room}}{numbers}"[: max(width, 0)].rstrip())
+        lines.append(f"{short_name(name, room):<{room}}{numbers}"[: max(width, 0)].rstrip())
     return lines
 
 
@@ -240,12 +241,3 @@ def _duration(seconds: float) -> str:
     if hours:
         return f"{hours}:{minutes % 60:02}:{whole % 60:02}"
     return f"{minutes}:{whole % 60:02}"
-
-
-def _cut(text: str, room: int) -> str:
-    """``text`` shortened in the middle to ``room`` columns, since models of one family differ at the end."""
-    if len(text) <= room:
-        return text
-    end = max((room - 2) // 2, 0)
-    start = max(room - 2 - end, 0)
-    return f"{text[:start]}..{text[len(text) - end :]}"[:room]

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import plain_line
+from pytest_llmkg.reporting.short_names import short_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pytest_llmkg.analysis.published_records import CapabilityScore, CombinedRow, PreferenceTable, PublishedAnalysis
+    from pytest_llmkg.analysis.published_records import (
+        CapabilityScore,
+        CombinedRow,
+        PreferenceRow,
+        PreferenceTable,
+        PublishedAnalysis,
+    )
 
 __all__ = ["render_published"]
 
 _WIDEST_NAME = 48
+_LONGEST_TASK = 120
 
 
 def render_published(analysis: PublishedAnalysis) -> str:
-    """Combined scores side by side, capabilities by definition, format preferences, and every note and warning."""
+    """Combined scores side by side, capabilities by definition, format preferences, notes and warnings.
+
+    Lists of tasks without values are cut after the first; ``to_plain`` of the analysis holds them whole.
+    """
     lines = [f"By the method of: {analysis.source}", ""]
     if analysis.models:
         lines += [*_combined(analysis), "", *_capabilities(analysis)]
@@ -40,7 +52,7 @@ def _combined(analysis: PublishedAnalysis) -> list[str]:
     for table in analysis.combined:
         lines += ["", f"{table.definition}: {table.title}. {table.summary}"]
         lines += [f"  warning: {warning}" for warning in table.warnings]
-        lines += [f"  {row.model}: {note}" for row in table.rows for note in row.notes]
+        lines += _by_model((row.model, _brief(note)) for row in table.rows for note in row.notes)
     return lines
 
 
@@ -65,11 +77,44 @@ def _capabilities(analysis: PublishedAnalysis) -> list[str]:
         found = {(score.model, score.capability): score for score in scores}
         body = [[model, *(_capability_cell(found[model, name]) for name in names)] for model in _ordered(analysis)]
         lines += [f"Capability scores, {definition}", "", *_table([["model", *names], *body])]
-        lacking = [
-            f"  {score.model}, {score.capability}: {'; '.join(score.missing)}" for score in scores if score.missing
+        lacking: dict[str, list[CapabilityScore]] = {}
+        for score in (score for score in scores if score.missing):
+            lacking.setdefault(score.model, []).append(score)
+        told = _by_model((model, _lacking(found_there, len(names))) for model, found_there in lacking.items())
+        lines += [
+            *(["", "  ~ = without tasks that have no values (all of them with --json):", *told] if told else []),
+            "",
         ]
-        lines += [*(["", "  ~ = without tasks that have no values:", *lacking] if lacking else []), ""]
     return lines
+
+
+def _lacking(scores: Sequence[CapabilityScore], capabilities: int) -> str:
+    """Which capabilities of a model lack a task, in one line, and the first task."""
+    tasks = list(dict.fromkeys(task for score in scores for task in score.missing))
+    names = "all capabilities" if len(scores) == capabilities > 1 else ", ".join(score.capability for score in scores)
+    return f"{names}: {_first(tasks)}"
+
+
+def _first(tasks: Sequence[str]) -> str:
+    return textwrap.shorten(tasks[0], _LONGEST_TASK, placeholder=" ...") + (
+        f" (and {len(tasks) - 1} more tasks)" if len(tasks) > 2 else " (and 1 more task)" if len(tasks) > 1 else ""
+    )
+
+
+def _brief(note: str) -> str:
+    """A note whose list of tasks is cut after the first."""
+    head, sign, tasks = note.partition(": ")
+    if not sign or "; " not in tasks:
+        return note
+    return f"{head}: {_first(tasks.rstrip('.').split('; '))}."
+
+
+def _by_model(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each note, with all models that it stands for."""
+    models: dict[str, list[str]] = {}
+    for model, note in notes:
+        models.setdefault(note, []).append(model)
+    return [f"  {', '.join(named)}: {note}" for note, named in models.items()]
 
 
 def _capability_cell(score: CapabilityScore) -> str:
@@ -84,17 +129,24 @@ def _preferences(table: PreferenceTable) -> list[str]:
         *_table([["model", *table.columns], *body]),
     ]
     lines += ["", *(f"  warning: {warning}" for warning in table.warnings)]
-    return lines + [
-        f"  {row.model}, {cell.column}: {cell.note}" for row in table.rows for cell in row.cells if cell.note
-    ]
+    return lines + _by_model(
+        (row.model, f"{', '.join(columns)}: {note}")
+        for row in table.rows
+        for note, columns in _column_notes(row).items()
+    )
+
+
+def _column_notes(row: PreferenceRow) -> dict[str, list[str]]:
+    """The columns that each note of a model is on; what lacks dialogues is one note, whatever it lacks."""
+    found: dict[str, list[str]] = {}
+    for cell in row.cells:
+        if cell.note:
+            note = "a format has no dialogue" if cell.note.startswith("no dialogue of ") else cell.note
+            found.setdefault(note, []).append(cell.column)
+    return found
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    shown = [[_shortened(plain_line(cell)) for cell in row] for row in rows]
+    shown = [[short_name(plain_line(cell), _WIDEST_NAME) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
     return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in shown]
-
-
-def _shortened(text: str) -> str:
-    half = (_WIDEST_NAME - 2) // 2
-    return text if len(text) <= _WIDEST_NAME else f"{text[:half]}..{text[-half:]}"

@@ -126,7 +126,8 @@ def shown_result(result: QueryResult) -> str:
         shown.append(row)
     more = f", of which the first {len(shown)} are" if len(shown) < len(lines) else ""
     head = " | ".join(f"?{name}" for name in result.variables)
-    return f"The result has {len(lines)} rows{more}:\n```\n{_quoted(head)}\n" + "\n".join(shown) + "\n```"
+    rows = "1 row" if len(lines) == 1 else f"{len(lines)} rows"
+    return f"The result has {rows}{more}:\n```\n{_quoted(head)}\n" + "\n".join(shown) + "\n```"
 
 
 def _quoted(text: str) -> str:

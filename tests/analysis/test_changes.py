@@ -91,7 +91,7 @@ def test_findings_name_dialogues_but_not_all() -> None:
     texts = [one.text for one in compare_sides(old, new) if one.kind == "missing"]
     assert texts == [
         (
-            "this run lacks 8 of 9 dialogues of model 'm' on 'Flat' that the baseline has (8 not held): "
+            "this run lacks 8 of 9 dialogues of model 'm' on 'Flat' that the baseline has (8 not run): "
             "c1, c2, c3, c4, c5 and 3 more"
         )
     ]

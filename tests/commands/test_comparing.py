@@ -31,6 +31,34 @@ def test_markdown_on_the_terminal(runs: tuple[str, str], capsys: pytest.CaptureF
     assert "b: mean 0.833, was 0.500; difference +0.333" in out
 
 
+def test_links_on_the_terminal_only_when_asked_for(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in runs:
+        (tmp_path / run / "leaderboard.html").write_text("page", encoding="utf-8")
+    assert main(["compare", *runs]) == 0
+    assert "leaderboard.html" not in capsys.readouterr().out
+    assert main(["compare", *runs, "--links"]) == 0
+    assert "old/leaderboard.html#d=Flat/c0/a/1" in capsys.readouterr().out
+    assert main(["compare", *runs, "--out", "c.md"]) == 0
+    assert "old/leaderboard.html#d=Flat/c0/a/1" in (tmp_path / "c.md").read_text(encoding="utf-8")
+
+
+def test_cases_of_several_variants_are_counted_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three cases asked in two variants are six of the table and three of the sentence on what can be seen."""
+    monkeypatch.chdir(tmp_path)
+    old, new = (
+        str(stored(tmp_path / name, {**one_model(scores, "a"), **one_model(scores, "a", "Flat-2")}))
+        for name, scores in (("old", [1.0, 0.5, 1.0]), ("new", [0.0, 0.5, 1.0]))
+    )
+    assert main(["compare", old, new]) == 0
+    assert "6 cases in all; a case that several of them ask is one case here" in capsys.readouterr().out
+    assert main(["compare", old, new, "--out", "c.html"]) == 0
+    assert "6 cases in all" in (tmp_path / "c.html").read_text(encoding="utf-8")
+
+
 def test_json(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", *runs, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

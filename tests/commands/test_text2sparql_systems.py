@@ -81,7 +81,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
     status = main(["text2sparql", "ask", "q.yml", *arguments])
     told = capsys.readouterr()
-    return status, json.loads(told.out or "[]"), told.err
+    return status, json.loads(told.out if told.out.startswith("[") else "[]"), told.err
 
 
 @pytest.mark.usefixtures("folder")

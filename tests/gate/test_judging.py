@@ -150,7 +150,7 @@ def test_missing_case_and_error_fail_unless_allowed() -> None:
     (finding,) = result.findings
     assert finding.kind == "missing"
     assert "lacks 2 of 8 dialogues" in finding.text
-    assert "1 not held; 1 ended as errors" in finding.text
+    assert "1 not run; 1 ended as errors" in finding.text
     assert "c3, c4" in finding.text
     assert gate(*sides, "drop:0.5", "allow:missing").passed
     assert not gate(*sides, "drop:0.5", "allow:signature").passed

@@ -43,7 +43,7 @@ def test_60_columns_keep_what_matters_most() -> None:
     lines = progress_lines([GPT, replace(OTHER, model="openrouter/meta-llama/llama-3.3-70b-instruct")], 35.2, 60)
     assert lines == [
         "gpt-4o             120/562  0 errors  mean 0.812   2:10 left",
-        "openrout..nstruct    7/562  1 error   mean     -  46:31 left",
+        "openrou..instruct    7/562  1 error   mean     -  46:31 left",
     ]
 
 

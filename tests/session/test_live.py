@@ -42,6 +42,9 @@ class Source:
             ModelProgress("model-b\\x1b[2J", 1000, done // 2, 0, 4, None, 1, 0, None, None, None),
         ]
 
+def pytest_sessionfinish(session):
+    time.sleep(float(os.environ.get("LATE", "0")) * (not hasattr(session.config, "workerinput")))
+
 def pytest_configure(config):
     if "OFF" not in os.environ and not hasattr(config, "workerinput"):
         config.pluginmanager.register(LiveProgress(config, Source(), lambda: time.monotonic() * SPEED))
@@ -351,7 +354,7 @@ def test_without_a_terminal_plain_lines(project: Path, arguments: tuple[str, ...
     own = [line for line in lines if "model-" in line]
     assert len(own) >= 6
     for line in own:
-        assert re.fullmatch(r"llmkg: model-(a|b\\x1b\[2J) +\d+/1000 .*mean .* (left|not run)", line)
+        assert re.fullmatch(r"llmkg: model-(a|b\\x1b\[2J) +\d+/1000 .*(mean .* left|(spent|cost) .*not run)", line)
     if "-v" in arguments:
         assert len([line for line in lines if re.match(r"test_a.py::\S+ PASSED +\[ *\d+%\]$", line)]) == 12
     elif not arguments:
@@ -359,6 +362,13 @@ def test_without_a_terminal_plain_lines(project: Path, arguments: tuple[str, ...
             re.sub(r"^test_a.py |\[.*|\s", "", line) for line in lines if re.match("test_a.py |[.]", line)
         )
         assert letters == "." * 12
+
+
+def test_while_reports_are_written_no_line_is_told_twice(project: Path) -> None:
+    """The end takes 1.2 s, so more than twice the time between two lines."""
+    lines = run_piped(project, "test_a.py", SPEED="60", LATE="1.2")
+    last = next(number for number, line in enumerate(lines) if "[100%]" in line)
+    assert len([line for line in lines[last:] if line.startswith("llmkg: model-a")]) == 1
 
 
 def test_ci_gets_plain_lines_on_a_terminal_too(project: Path) -> None:

@@ -190,5 +190,5 @@ def test_what_is_shown_is_short_and_closes_its_fence(cells: list[list[str]], nam
     shown = shown_result(QueryResult(None, tuple(names), rows))
     assert len(shown) < 5_000
     assert shown.count("```") in {0, 2}
-    assert not rows or f"has {len(rows)} rows" in shown
+    assert not rows or f"has {len(rows)} row{'' if len(rows) == 1 else 's'}" in shown
     assert len(shown_result(QueryResult("x" * 100_000))) < 1_200

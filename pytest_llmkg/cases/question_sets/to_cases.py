@@ -41,7 +41,7 @@ def question_cases(
     if graph is None:
         known = f"; known are: {', '.join(sorted(graphs))}" if graphs else ""
         raise CaseFileError(
-            f"{questions.path}: the set {questions.name!r} needs its graph: give --kg {questions.name}=FILE{known}"
+            f"{questions.path}: the set {questions.name!r} needs its graph: give --kg {questions.name}=FILE or =URL of an endpoint{known}"
         )
     prefixes = _prefixes(questions)
     return tuple(

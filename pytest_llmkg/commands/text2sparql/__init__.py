@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         name="text2sparql",
-        summary="files and API of the TEXT2SPARQL challenge",
+        summary="Works with files and API of the TEXT2SPARQL challenge.",
         example="llmkg text2sparql evaluate NAME true.json answers.json --questions questions.yml",
         arguments=_arguments,
         run=_run,

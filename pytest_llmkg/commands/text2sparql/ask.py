@@ -22,6 +22,7 @@ from pytest_llmkg.contracts import GraphText
 from pytest_llmkg.errors import ConnectorError, EndpointError, UserError
 from pytest_llmkg.kg import Sandbox
 from pytest_llmkg.plain import to_plain
+from pytest_llmkg.reporting.formats import plural
 from pytest_llmkg.scheduling.loop_thread import LoopThread
 from pytest_llmkg.tasks.kgqa_scoring import find_any_query
 from pytest_llmkg.workshop import Workshop
@@ -94,6 +95,8 @@ def _run(options: argparse.Namespace) -> int:
     answers = [entry for entry in found if isinstance(entry, dict)]
     write_new(options.output, to_plain(answers))
     failed = len(found) - len(answers)
+    if options.output != "-":
+        print(f"wrote {plural(len(answers), 'answer')} to {options.output}")
     if failed:
         print(f"llmkg: {failed} of {len(found)} questions got no answer and are not in the file", file=sys.stderr)
     return 1 if failed else 0
@@ -164,7 +167,7 @@ def _chosen(questions: QuestionSet, languages: tuple[str, ...]) -> list[_Asked]:
 
 VERB = Command(
     name="ask",
-    summary="ask a system the questions of a file and write its answer file",
+    summary="Asks a system the questions of a file and writes its answer file.",
     example="llmkg text2sparql ask questions.yml http:http://localhost:8000/ -o answers.json",
     arguments=_arguments,
     run=_run,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from pytest_llmkg.errors import UserError
 from pytest_llmkg.kg.query_syntax import query_error
 from pytest_llmkg.metrics.challenge import flatten_result
 from pytest_llmkg.metrics.numbers_by_value import number_key
+from pytest_llmkg.reporting.parser_errors import readable_error
 from pytest_llmkg.tasks.kgqa_patterns import described_query
 from pytest_llmkg.tasks.kgqa_ties import reference_groups
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERB"]
 
+_LONGEST_ERROR = 200
 _LIMIT = re.compile(r"\blimit\s+[0-9]", re.IGNORECASE)
 
 
@@ -77,10 +80,15 @@ def _check_syntax(questions: QuestionSet) -> int:
         error = query_error(question.query, {**WELL_KNOWN, **questions.prefixes, **question.prefixes})
         if error is not None:
             broken += 1
-            print(f"{_place(questions, question)}: does not parse: {error}")
+            print(f"{_place(questions, question)}: does not parse: {_brief(error)}")
     count = len(questions.questions)
     print(f"{questions.name}: {count - broken} of {count} reference queries parse; give --kg to run them")
     return 1 if broken else 0
+
+
+def _brief(error: str) -> str:
+    """A parser's error on one line."""
+    return textwrap.shorten(readable_error(" ".join(error.split())), _LONGEST_ERROR, placeholder=" ...")
 
 
 def _place(questions: QuestionSet, question: Question) -> str:
@@ -94,7 +102,7 @@ def _groups(question: Question, result: QueryResult, run: Callable[[str], QueryR
 
 def _remarks(question: Question, result: QueryResult, run: Callable[[str], QueryResult]) -> list[str]:
     if result.error is not None:
-        return [f"does not run: {result.error}"]
+        return [f"does not run: {_brief(result.error)}"]
     if result.boolean is not None:
         return [] if result.boolean else ["is false, for which the published rules give 0 whatever is answered"]
     if not result.rows:
@@ -136,7 +144,7 @@ def _by_value(value: str) -> str:
 
 VERB = Command(
     name="check",
-    summary="run the reference queries of a question set and list what is odd about them",
+    summary="Runs the reference queries of a question set and lists what is odd about them.",
     example="llmkg text2sparql check questions.yml --kg ck25=prod-inst.ttl --reference ck25_true_result_set.json",
     arguments=_arguments,
     run=_run,

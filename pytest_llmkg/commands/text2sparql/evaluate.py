@@ -207,7 +207,7 @@ def _tell(name: str, found: Agreement) -> int:
 
 VERB = Command(
     name="evaluate",
-    summary="score a system's result sets or answers by the challenge's rules",
+    summary="Scores a system's result sets or answers by the challenge's rules.",
     example="llmkg text2sparql evaluate INFAI db25_true_result_set.json db25_system_result_set.json -l en,es",
     arguments=_arguments,
     run=_run,

@@ -16,6 +16,7 @@ from pytest_llmkg.endpoints import Endpoint
 from pytest_llmkg.errors import UserError
 from pytest_llmkg.metrics.challenge import flatten_result
 from pytest_llmkg.plain import to_plain
+from pytest_llmkg.reporting.formats import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -59,6 +60,8 @@ def _run(options: argparse.Namespace) -> int:
         if (name := questions.qname(question, language)) in sets
     ]
     write_new(options.output, to_plain({**sets, "order_required": ordered}))
+    if options.output != "-":
+        print(f"wrote {plural(len(sets), 'result set')} to {options.output}")
     if failed:
         print(f"llmkg: {failed} of {len(queries)} queries failed; their results are empty", file=sys.stderr)
     return 0
@@ -107,7 +110,7 @@ def _graph(questions: QuestionSet, options: argparse.Namespace) -> GraphFile:
 
 VERB = Command(
     name="query",
-    summary="run the queries of an answer file (or the reference queries) and write result sets",
+    summary="Runs the queries of an answer file (or the reference queries) and writes result sets.",
     example="llmkg text2sparql query questions.yml -a answers.json --kg ck25=prod-inst.ttl -o results.json",
     arguments=_arguments,
     run=_run,

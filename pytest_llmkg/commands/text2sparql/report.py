@@ -59,7 +59,7 @@ def _is_wanted(transcript: Transcript, glob: str | None) -> bool:
 
 VERB = Command(
     name="report",
-    summary="seconds and money per question and per solved question of one or more runs",
+    summary="Tells seconds and money per question and per solved question of one or more runs.",
     example="llmkg text2sparql report reports/runs/*",
     arguments=_arguments,
     run=_run,

@@ -114,7 +114,7 @@ def _is_loopback(host: str) -> bool:
 
 VERB = Command(
     name="serve",
-    summary="serve a model as an endpoint of the challenge on the loopback interface",
+    summary="Serves a model as an endpoint of the challenge on the loopback interface.",
     example="llmkg text2sparql serve rag:gpt-4o --questions questions.yml --kg ck25=prod-inst.ttl --port 8000",
     arguments=_arguments,
     run=_run,

@@ -214,7 +214,12 @@ def _interval(
 def _notes(labels: int, clusters: int, single: int, one_case: int) -> str | None:
     notes = []
     if single:
-        notes.append(f"{single} of the parts it is made of rest on a single value, whose spread is left out")
+        parts = (
+            "1 part of it (a task label, or labels that share cases) has"
+            if single == 1
+            else (f"{single} parts of it (task labels, or labels that share cases) have")
+        )
+        notes.append(f"{parts} only one case, whose uncertainty is not included")
     if one_case:
         notes.append(f"{one_case} of {labels} labels have one case only: for them it holds for that case alone")
     if clusters < _FEW:

@@ -130,7 +130,7 @@ def test_label_with_one_case_speaks_for_that_case_only() -> None:
     mixed = score_intervals(values, seed=1).models["m000"]
     assert mixed.error == pytest.approx(math.sqrt(0.13 / 3) / 2)
     assert mixed.note is not None
-    assert "1 of the parts it is made of rest on a single value" in mixed.note
+    assert "1 part of it (a task label, or labels that share cases) has only one case" in mixed.note
 
 
 def test_seed_decides() -> None:

@@ -323,3 +323,17 @@ def test_looking_around_is_named_and_no_gain() -> None:
     assert "Not here: Explore, where models look around before they answer" in text
     assert "Turn 1 looked around" in text
     assert "told what it saw, or that it may look no more: observation" in text
+
+
+def test_repeated_answers_are_listed_by_rank_and_good_is_said_plainly() -> None:
+    talks = tuple(
+        make_transcript(make_turn({"f1": value}), model=model, case=f"c{case}", iteration=iteration)
+        for model, value in (("a-last", 0.25), ("m-first", 1.0), ("z-second", 0.5))
+        for case in range(3)
+        for iteration in (1, 2)
+    )
+    run = Run(replace(make_header("a-last", "m-first", "z-second"), iterations=2), {}, talks)
+    text = " ".join(Page(page_of(run)).text.split())
+    table = text.partition("With k = 2, means over task labels")[2]
+    assert re.findall("m-first|z-second|a-last", table)[:3] == ["m-first", "z-second", "a-last"]
+    assert "An answer is good if its score is 1." in text

@@ -99,7 +99,7 @@ class PriceBook:
         self._any_turn.add(turn, bid.size)
 
     def likely(self, bid: Bid) -> float:
-        """US dollars: as much as the dearest one so far of as many turns and no larger; all turns when few were seen."""
+        """US dollars: as the dearest one so far of as many turns and no larger; all turns while few are known."""
         if not self.finished:
             return self.dearest
         kind = _size_class(bid.size)

@@ -65,7 +65,7 @@ def changes_of(published: Transcript, corrected: Transcript, info: TaskInfo) -> 
     Args:
         published: the dialogue scored by the engine that made the published scores.
         corrected: the same dialogue scored by the engine that follows the standard; may be the same object.
-        info: the task. The headline of tasks with hints are the first and the best turn.
+        info: the task. Of tasks with hints, the first turn is compared, too, beside the turn that the headline is of.
     """
     before, after = dialogue_scores(published, info), dialogue_scores(corrected, info)
     found = []
@@ -79,10 +79,9 @@ def changes_of(published: Transcript, corrected: Transcript, info: TaskInfo) -> 
 
 
 def _headlines(info: TaskInfo) -> tuple[str, ...]:
-    if not has_dialogues(info):
-        return (info.headline,)
-    name = info.headline.partition("_")[2]
-    return f"0_{name}", f"max_{name}"
+    """Names of the published scores, whichever of the two the task's headline is."""
+    headline = info.headline.removesuffix(_SUFFIX)
+    return (f"0_{headline.partition('_')[2]}", headline) if has_dialogues(info) else (headline,)
 
 
 def _causes(published: Transcript, corrected: Transcript, turns: int) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from pytest_llmkg.models import load_model_table, model_table_paths, resolve_mod
 from pytest_llmkg.pipelines.ablations import chosen_ablations, level_name
 from pytest_llmkg.pipelines.retrieval import load_embedding
 from pytest_llmkg.pipelines.settings import settings_from
-from pytest_llmkg.records import ModelSpec
 from pytest_llmkg.reporting.ablation import AblationRow, ablation_json, ablation_markdown, ablation_svg
 from pytest_llmkg.reporting.files import write_atomically
 from pytest_llmkg.store import read_run
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_llmkg.analysis.values import CaseValues
     from pytest_llmkg.pipelines.ablations import Ablation
     from pytest_llmkg.plain import Json
+    from pytest_llmkg.records import ModelSpec
 
 __all__ = ["COMMANDS"]
 
@@ -132,10 +132,16 @@ class _Plan:
         models = resolve_models(model, table, schemes)
         if len(models) != 1:
             raise UserError(f"an ablation has one baseline, found {model!r:.200}; further models go to --llms")
-        base = _wrapping(models[0])
+
+        def wrapping(spec: ModelSpec) -> ModelSpec:
+            """The pipeline around ``spec``, with the settings that a table has for it; or ``spec``, if it is one."""
+            one = spec.connector == _SCHEME
+            return spec if one else resolve_models(f"{_SCHEME}:{spec.id}", table, schemes)[0]
+
+        base = wrapping(models[0])
         settings_from(base.extra, f"model {base.id!r}")
         found = resolve_models(others, table, schemes) if others.strip() else ()
-        return cls(base, ablations, [replace(_wrapping(one), extra=base.extra) for one in found])
+        return cls(base, ablations, [replace(wrapping(one), extra=base.extra) for one in found])
 
     def rows(self, run: Path) -> tuple[AblationRow, ...]:
         """The baseline and all levels, compared with it on the questions that both answered."""
@@ -148,11 +154,6 @@ class _Plan:
         )
         first = AblationRow("", "baseline", "", self.baseline, None, _mean(values, self.baseline))
         return (first, *(AblationRow(*level, found.get(level[3]), _mean(values, level[3])) for level in self._levels))
-
-
-def _wrapping(spec: ModelSpec) -> ModelSpec:
-    """The pipeline around ``spec``, or ``spec`` itself if it is one."""
-    return spec if spec.connector == _SCHEME else ModelSpec(f"{_SCHEME}:{spec.id}", spec.id, _SCHEME)
 
 
 def _variant(base: ModelSpec, level: Mapping[str, Json]) -> ModelSpec:

@@ -44,11 +44,13 @@ class DropJudge:
         both: the values of the two runs.
         tasks: label to task.
         seed: of the permutation tests.
+        may_lack: whether a label that one of the runs lacks is passed over; it is a finding all the same.
     """
 
     both: SideBySide
     tasks: Mapping[str, str]
     seed: int
+    may_lack: bool = False
 
     def judge(self, rules: Sequence[Rule]) -> dict[Rule, list[Verdict]]:
         """The verdicts of ``rules``; a rule that fits nothing has none."""
@@ -79,7 +81,11 @@ class DropJudge:
                 made[label] = compare_models(self.both, seed=self.seed, labels=None if label is None else {label})
             found += [(label, made[label][number]) for number in chosen]
         # A label that a model was never asked in either run is nothing to judge.
-        return [(label, one) for label, one in found if label is None or one.cases or one.unmatched.total]
+        return [
+            (label, one)
+            for label, one in found
+            if label is None or one.cases or (one.unmatched.total and not self.may_lack)
+        ]
 
 
 def _drop(rule: Rule, label: str | None, one: Comparison) -> Verdict:

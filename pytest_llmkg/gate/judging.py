@@ -49,7 +49,8 @@ def judge(now: Side, before: Side | None, rules: Sequence[Rule], *, seed: int) -
     if drops and before is not None:
         pairs = same_models(before, now)
         old, new = (headline_values(side.transcripts, side.header.tasks) for side in (before, now))
-        verdicts |= DropJudge(put_side_by_side(old, new, pairs), tasks, seed).judge(drops)
+        may_lack = any(rule.kind == "allow" and rule.name == "missing" for rule in rules)
+        verdicts |= DropJudge(put_side_by_side(old, new, pairs), tasks, seed, may_lack).judge(drops)
     for rule in rules:
         if rule.kind in _SINGLE:
             verdicts[rule] = [_SINGLE[rule.kind](rule, scope, now) for scope in _scopes(rule, now, tasks)]

@@ -3,7 +3,8 @@
 The section ``gate`` of ``report.json`` (and ``llmkg gate --json``):
 
 - ``schema``: 1, the number of this layout;
-- ``passed``: whether the gate passed; ``run``, ``baseline`` (what it is called: name and run; null without one), ``rules`` (as given, with the default);
+- ``passed``: whether the gate passed; ``run``, ``baseline`` (what it is called: name and run; null without one),
+  ``rules`` (as given, with the default);
 - ``verdicts``: a list of ``rule``, ``model`` and ``label`` (null: all together), ``passed``, ``value`` (null: could not
   be measured), ``limit``, ``text``, ``note`` (null: none), ``blind`` (no scores could have failed it, since they are
   too few). What ``value`` is depends on the rule: the difference of means (``drop``), the corrected one-sided p

@@ -33,6 +33,15 @@ def test_first_and_best_turn_of_a_dialogue_have_their_own_causes() -> None:
     assert best == Change("max_combined", 0.6, 1.0, ("prefixes", "columns"))
 
 
+def test_a_headline_by_corrected_rules_is_compared_with_the_published_score_of_the_same_turn() -> None:
+    asked = TaskInfo("Asked", "1", "RDF", "?", "last_set_F@2", max_turns=3, aggregated=("set_F", "set_F@2"))
+    dialogue = talk(turn("set_F", 0.5, 1, "numbers"), turn("set_F", 0, 0.25))
+    assert changes_of(dialogue, dialogue, asked) == (
+        Change("0_set_F", 0.5, 1.0, ("numbers",)),
+        Change("last_set_F", 0.0, 0.25, ("numbers",)),
+    )
+
+
 def test_another_engine_is_a_cause() -> None:
     before, after = talk(turn("combined", 0.2, 0.2)), talk(turn("combined", 1, 1))
     assert changes_of(before, after, TALK)[0] == Change("0_combined", 0.2, 1.0, ("engine",))

@@ -142,3 +142,12 @@ def test_a_whole_ablation_with_a_scripted_model(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     assert main([*arguments, "--only-report"]) == 0
     assert "ablation.md" in capsys.readouterr().out
+
+
+def test_settings_that_a_table_has_for_the_pipeline_are_the_baselines(tmp_path: Path) -> None:
+    own = (
+        '[models.mine]\nmodel = "openai/x"\n[models."rag:mine"]\nmodel = "mine"\nconnector = "rag"\nextra = { k = 7 }\n'
+    )
+    (tmp_path / "llmkg.toml").write_text(own)
+    assert main(["ablate", "mine", "--ablations", "A3", "--out", "out", "--describe"]) == 0
+    assert load_model_table([tmp_path / "out" / "llmkg.toml"])["rag:mine"].extra == {"k": 7}

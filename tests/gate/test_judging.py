@@ -158,6 +158,18 @@ def test_missing_case_and_error_fail_unless_allowed() -> None:
     assert not gate(sides[1], sides[0], "drop:0.5").passed
 
 
+def test_a_label_that_one_run_lacks_can_be_allowed_where_labels_are_judged_by_themselves() -> None:
+    before = {**one_model([1.0, 1.0], label="A"), **one_model([1.0, 1.0], label="B")}
+    now = one_model([1.0, 1.0], label="A")
+    assert not gate(now, before, "drop:0.5@*").passed
+    result = gate(now, before, "drop:0.5@*", "allow:missing")
+    assert result.passed
+    assert [(verdict.label, verdict.passed) for verdict in result.verdicts] == [("A", True)]
+    assert "missing" in {finding.kind for finding in result.findings}
+    # What is left must be judged all the same.
+    assert not gate(one_model([0.0, 1.0], label="B"), before, "drop:0.2@*", "allow:missing").passed
+
+
 def test_missing_model_fails_either_way() -> None:
     both = {**one_model([1.0], "a"), **one_model([1.0], "b")}
     alone = one_model([1.0], "a")

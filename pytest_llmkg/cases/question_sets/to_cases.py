@@ -40,9 +40,8 @@ def question_cases(
     graph = graphs.get(questions.name)
     if graph is None:
         known = f"; known are: {', '.join(sorted(graphs))}" if graphs else ""
-        raise CaseFileError(
-            f"{questions.path}: the set {questions.name!r} needs its graph: give --kg {questions.name}=FILE or =URL of an endpoint{known}"
-        )
+        option = f"--kg {questions.name}=FILE or =URL of an endpoint"
+        raise CaseFileError(f"{questions.path}: the set {questions.name!r} needs its graph: give {option}{known}")
     prefixes = _prefixes(questions)
     return tuple(
         _case(questions, question, language, {**_common(questions, graph, context), "prefixes": {**prefixes}})

@@ -22,7 +22,7 @@ settings.load_profile("llmkg")
 # Sessions with several processes of these files, and answers of a megabyte, would take longer than all other tests
 # together; representatives of each stay among the others.
 _PROCESSES = {f"test_plugin_{part}.py" for part in ("ahead", "failures", "gate", "kgqa", "limits", "resume")}
-_PROCESSES |= {"test_secrets.py"}
+_PROCESSES |= {f"test_plugin_{part}.py" for part in ("collection", "hooks", "results")} | {"test_secrets.py"}
 _WHOLE = {"test_faults.py", "test_plugin_gateways.py"}
 _STAY = {
     "test_faults_and_a_restart_cost_no_dialogue[plain]",
@@ -31,7 +31,21 @@ _STAY = {
     "test_finished_dialogues_are_kept_and_failed_ones_held_again[n2]",
     "test_two_gateways_record_every_dialogue_once[same checkout]",
     "test_an_answer_through_everything[size-newlines-million]",
+    "test_properties_in_json_report[n2]",
+    "test_layout_of_the_run_directory[n2]",
 }
+
+
+# Groups of ten hostile answers of which others of the same kind stay.
+_FURTHER = (
+    "reaching-service-escaped",
+    "sparql-cross-product-counted",
+    "sparql-values-squared",
+    "sparql-random",
+    "rdf-turtle-dates",
+    "encoding-cr-only",
+    "pretence-numbers",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         takes_long = (
             file in _WHOLE
             or (file in _PROCESSES and "n2" in name)
-            or (file == "test_hostile_answers.py" and any(part in name for part in ("[size-", "million", "huge")))
+            or (
+                file == "test_hostile_answers.py"
+                and any(part in name for part in ("[size-", "million", "huge", *_FURTHER))
+            )
         )
         if takes_long and name not in _STAY:
             item.add_marker(pytest.mark.slow)

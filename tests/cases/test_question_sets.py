@@ -342,7 +342,7 @@ def test_cases_hold_the_graph_by_name_and_hash(tmp_path: Path) -> None:
     assert "<a:b>" not in json.dumps(data)
     assert (data["qname"], data["source"]) == ("shore:1-de", "q.yml:8")
     assert data["prefixes"] == {"s": "https://kg.example/shore/", "": "https://kg.example/shore/"}
-    with pytest.raises(CaseFileError, match="needs its graph: give --kg shore=FILE or =URL of an endpoint; known are: bay"):
+    with pytest.raises(CaseFileError, match=r"give --kg shore=FILE or =URL of an endpoint; known are: bay"):
         question_cases(questions, {"bay": graph})
 
 

@@ -146,7 +146,7 @@ def test_nothing_opened_is_ever_on_disk(
         ".report.json",
     }
     assert list((project.path / "tmp").iterdir()) == []
-    elsewhere = [path for path in opened if not path.is_relative_to(project.path) and "__pycache__" not in path.parts]
+    elsewhere = [path for path in opened if not path.is_relative_to(project.path) and ".pyc" not in path.name]
     assert all(path == Path("/dev/null") for path in elsewhere)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_llmkg.reporting.formats import plain_line
 from pytest_llmkg.reporting.references import shared_sentences
+from pytest_llmkg.reporting.short_names import short_name
 
 if TYPE_CHECKING:
     from pytest_llmkg.analysis.ranks import Rank
@@ -109,9 +110,5 @@ def _cost(value: float | None, *, known: bool) -> str:
 
 
 def _ascii(text: str, room: int) -> str:
-    """``text`` with escapes for all but printable ASCII, shortened in the middle to ``room``."""
-    plain = plain_line(text)
-    if len(plain) <= room:
-        return plain
-    end = max((room - 2) // 2, 0)
-    return plain[: room - 2 - end] + ".." + plain[len(plain) - end :]
+    """``text`` with escapes for all but printable ASCII, shortened to ``room``."""
+    return short_name(plain_line(text), room)
